@@ -1,0 +1,35 @@
+# Every target sets up its own virtual environment, pinned by constraints.txt.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# Tests and benchmarks on real corpora look here; without the folder they skip and say so.
+export LOGLIN_DATA ?= $(wildcard ../shared/data)
+
+.PHONY: demo test test-full bench lint clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/loglin demo
+
+lint: $(READY)
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+
+test: $(READY) lint
+	$(BIN)/pytest -m "not full"
+
+test-full: $(READY) lint
+	$(BIN)/pytest
+
+bench: $(READY)
+	$(BIN)/python benchmarks/crf.py
+	$(BIN)/python benchmarks/trainers.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

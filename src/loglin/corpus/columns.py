@@ -1,0 +1,120 @@
+"""A corpus: a few columns of integer codes, cut into sentences.
+
+    column c of token t      columns[c].vocabulary[columns[c].codes[t]]
+    tokens of sentence s     offsets[s] … offsets[s + 1] − 1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.corpus.vocabulary import EMPTY, Vocabulary
+from loglin.errors import LoglinError
+
+
+@dataclass
+class Column:
+    codes: np.ndarray  # (tokens,) int32
+    vocabulary: Vocabulary
+
+    def strings(self) -> list[str]:
+        names = self.vocabulary.strings
+        return [names[c] for c in self.codes.tolist()]
+
+
+@dataclass
+class Corpus:
+    columns: list[Column]
+    offsets: np.ndarray  # (sentences + 1,) int64
+    source: str = "input"  # what to call it in messages
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.offsets) - 1
+
+    def column(self, index: int) -> Column:
+        """The column numbered ``index``, negative from the right as in Python."""
+        if not -len(self.columns) <= index < len(self.columns):
+            raise LoglinError(
+                f"{self.source} has {len(self.columns)} columns, so there is no column {index}; "
+                "columns are numbered from 0, or from -1 backwards"
+            )
+        return self.columns[index]
+
+    def sentences(self) -> list[list[tuple[str, ...]]]:
+        """The corpus as Python objects: for each sentence its tokens as tuples of strings."""
+        rows = list(zip(*(c.strings() for c in self.columns), strict=True))
+        cuts = self.offsets.tolist()
+        return [rows[b:e] for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def select(self, sentences: np.ndarray) -> Corpus:
+        """The chosen sentences, in the order given."""
+        lengths = np.diff(self.offsets)[sentences]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[sentences] - offsets[:-1], lengths)
+        columns = [Column(c.codes[tokens], c.vocabulary) for c in self.columns]
+        return Corpus(columns, offsets, self.source)
+
+
+def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corpus:
+    """A corpus from Python objects: sentences of tokens, a token a string or a sequence of strings."""
+    rows: list[tuple[str, ...]] = []
+    lengths: list[int] = []
+    width = 0
+    for s, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise LoglinError(
+                f"{source}: sentence {s} is the string {sentence[:30]!r}, not a list of tokens; "
+                "split it into tokens first, for example with .split()"
+            )
+        tokens = [(token,) if isinstance(token, str) else tuple(token) for token in sentence]
+        for t, token in enumerate(tokens):
+            width = width or len(token)
+            if len(token) != width or not all(isinstance(field, str) for field in token):
+                raise LoglinError(
+                    f"{source}: sentence {s}, token {t} is {token!r}; every token must have the same "
+                    f"number of strings as the first one, {width}"
+                )
+        rows.extend(tokens)
+        lengths.append(len(tokens))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns = [encode_strings(field) for field in zip(*rows, strict=True)]
+    return Corpus(columns, offsets, source)
+
+
+def encode_strings(strings: Sequence[str]) -> Column:
+    """Number strings in order of first occurrence."""
+    numbers: dict[str, int] = {}
+    codes = np.fromiter((numbers.setdefault(s, len(numbers)) for s in strings), np.int32, len(strings))
+    return Column(codes, Vocabulary.of(numbers))
+
+
+def concatenate(blocks: Iterable[Corpus], source: str) -> Corpus:
+    """One corpus from consecutive blocks, each with vocabularies of its own."""
+    vocabularies: list[Vocabulary] = []
+    codes: list[list[np.ndarray]] = []
+    cuts = [np.zeros(1, np.int64)]
+    for block in blocks:
+        if not vocabularies:
+            vocabularies = [EMPTY] * len(block.columns)
+            codes = [[] for _ in block.columns]
+        for c, column in enumerate(block.columns):
+            if len(vocabularies[c]) == 0:
+                vocabularies[c] = column.vocabulary
+                codes[c].append(column.codes)
+            else:
+                vocabularies[c], numbers = vocabularies[c].merged(column.vocabulary)
+                codes[c].append(numbers[column.codes])
+        cuts.append(block.offsets[1:] + cuts[-1][-1])
+    columns = [
+        Column(np.concatenate(parts) if len(parts) > 1 else parts[0], v)
+        for parts, v in zip(codes, vocabularies, strict=True)
+    ]
+    return Corpus(columns, np.concatenate(cuts), source)

@@ -1,0 +1,49 @@
+"""Writing so that a failure loses nothing: into a temporary file beside the target, then one rename."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from loglin.errors import LoglinError
+
+
+def write_atomically(path: str | os.PathLike, content: bytes | Iterable[bytes]) -> None:
+    """Write ``content`` to ``path``; on any failure the old file, if there was one, is unchanged."""
+    target = Path(path)
+    if target.exists() and not target.is_file():  # /dev/stdout, a pipe: nothing to keep
+        with open(target, "wb") as stream:
+            stream.writelines([content] if isinstance(content, bytes) else content)
+        return
+    check_writable(target)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.writelines([content] if isinstance(content, bytes) else content)
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, target)
+    except OSError as error:
+        os.unlink(name)
+        raise LoglinError(f"cannot write {path}: {error.strerror}; free some space or choose another place") from error
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def check_writable(path: str | os.PathLike) -> None:
+    """Say before long work that ``path`` cannot be written."""
+    target = Path(path)
+    if target.is_dir():
+        raise LoglinError(f"cannot write {path}: it is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise LoglinError(f"cannot write {path}: there is no folder {target.parent}; create it first")
+    if not os.access(target.parent, os.W_OK):
+        raise LoglinError(f"cannot write {path}: no permission in {target.parent}; choose another place")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

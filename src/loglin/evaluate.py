@@ -1,0 +1,231 @@
+"""Scores of predicted labels: phrases as conlleval counts them, or tokens where labels are no chunk scheme.
+
+codes (N,) ──► letter and type of every token ──► starts (N,), stops (N,) ──► counts per type ──► Evaluation
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from loglin.corpus import schemes
+from loglin.errors import LoglinError
+
+Codes = npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores as fractions between 0 and 1; a fraction of nothing is 0.
+
+    With unit "phrase" (every label fits IOB1, IOB2, IOBES or BILOU) precision, recall and f1 are over
+    phrases, where a phrase is right when its type and both its ends are, exactly as conlleval and seqeval's
+    default mode count; `by_type` has one entry per phrase type.
+
+    With unit "token" (part-of-speech tags and the like) `by_type` has one entry per label, and precision,
+    recall and f1 are micro averages over all labels, hence all equal to the accuracy; macro_f1 is then the
+    more telling number. macro_f1 is the plain mean of the f1 of the types that occur in gold or prediction.
+    """
+
+    unit: str  # "phrase" or "token"
+    accuracy: float  # of tokens
+    precision: float
+    recall: float
+    f1: float
+    macro_f1: float
+    sentence_accuracy: float  # share of sentences with every token right
+    sentences: int
+    tokens: int
+    phrases: int  # gold phrases, or tokens
+    found: int  # predicted phrases, or tokens
+    correct: int  # phrases, or tokens, that are both
+    by_type: dict[str, dict[str, Any]] = field(repr=False)  # precision recall f1 support found correct
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every field, as numbers and strings that `json` can write."""
+        return asdict(self)
+
+    def report(self) -> str:
+        """The text that conlleval prints, with the support added to each line of a type.
+
+        As in conlleval, the number right after FB1 is how many phrases of that type were predicted.
+        """
+        if self.unit == "phrase":
+            counts = f"{self.phrases} phrases; found: {self.found}; correct: {self.correct}."
+        else:
+            counts = (
+                f"{len(self.by_type)} labels; correct: {self.correct}; macro FB1: {100 * self.macro_f1:.2f}."
+            )
+        overall = _conlleval_scores(self.precision, self.recall, self.f1)
+        lines = [
+            f"processed {self.tokens} tokens with {counts}",
+            f"accuracy: {100 * self.accuracy:6.2f}%; {overall}",
+        ]
+        for name, row in self.by_type.items():
+            scores = _conlleval_scores(row["precision"], row["recall"], row["f1"])
+            lines.append(f"{name:>17}: {scores}  {row['found']} (support {row['support']})")
+        lines.append(f"sentences: {self.sentences}; all correct: {100 * self.sentence_accuracy:.2f}%")
+        return "\n".join(lines)
+
+
+def evaluate(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets: npt.ArrayLike) -> Evaluation:
+    """Compare two label codings (N,) of sentences that begin and end at `offsets` (S + 1,).
+
+    Codes index `label_names`. Phrases are counted when every name fits a chunk scheme, tokens otherwise.
+    """
+    gold = _checked_codes(gold, "gold", len(label_names))
+    predicted = _checked_codes(predicted, "predicted", len(label_names))
+    bounds = _checked_offsets(offsets, gold, predicted)
+    if schemes.detect(label_names) is None:
+        unit, names = "token", list(label_names)
+        support, found, correct = _count_tokens(gold, predicted, len(names))
+    else:
+        unit = "phrase"
+        names, support, found, correct = _count_phrases(gold, predicted, label_names, bounds)
+    by_type = {
+        names[i]: _scores(int(support[i]), int(found[i]), int(correct[i]))
+        for i in sorted(range(len(names)), key=names.__getitem__)
+        if support[i] or found[i]
+    }
+    total = _scores(int(support.sum()), int(found.sum()), int(correct.sum()))
+    wrong = np.concatenate(([0], np.cumsum(gold != predicted)))  # (N + 1,) mistakes before each token
+    sentences = len(bounds) - 1
+    spotless = int(np.count_nonzero(wrong[bounds[1:]] == wrong[bounds[:-1]]))
+    return Evaluation(
+        unit=unit,
+        accuracy=_ratio(len(gold) - int(wrong[-1]), len(gold)),
+        precision=total["precision"],
+        recall=total["recall"],
+        f1=total["f1"],
+        macro_f1=_ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
+        sentence_accuracy=_ratio(spotless, sentences),
+        sentences=sentences,
+        tokens=len(gold),
+        phrases=total["support"],
+        found=total["found"],
+        correct=total["correct"],
+        by_type=by_type,
+    )
+
+
+def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Evaluation:
+    """`evaluate` for sentences of label strings; a label may occur on one side only."""
+    if len(gold) != len(predicted):
+        raise LoglinError(
+            f"{len(gold)} gold sentences but {len(predicted)} predicted ones: predict every sentence"
+        )
+    for number, (right, guess) in enumerate(zip(gold, predicted, strict=True), start=1):
+        if len(right) != len(guess):
+            raise LoglinError(
+                f"sentence {number} has {len(right)} gold labels but {len(guess)} predicted ones: "
+                "give one label per token"
+            )
+    codes: dict[str, int] = {}
+    gold_codes = [codes.setdefault(label, len(codes)) for sentence in gold for label in sentence]
+    predicted_codes = [codes.setdefault(label, len(codes)) for sentence in predicted for label in sentence]
+    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in gold], dtype=np.int64)))
+    return evaluate(
+        np.array(gold_codes, dtype=np.int64), np.array(predicted_codes, dtype=np.int64), list(codes), offsets
+    )
+
+
+def _count_tokens(gold: Codes, predicted: Codes, labels: int) -> tuple[Codes, Codes, Codes]:
+    right = gold[gold == predicted]
+    return (
+        np.bincount(gold, minlength=labels),
+        np.bincount(predicted, minlength=labels),
+        np.bincount(right, minlength=labels),
+    )
+
+
+def _count_phrases(
+    gold: Codes, predicted: Codes, label_names: Sequence[str], bounds: Codes
+) -> tuple[list[str], Codes, Codes, Codes]:
+    """The type names (K,), and of each type the gold, the predicted and the agreeing phrases."""
+    parts = [part for name in label_names if (part := schemes.split(name)) is not None]
+    names = sorted({kind for letter, kind in parts if letter != "O"})
+    letters = np.array([letter for letter, _ in parts], dtype="U1")
+    # -1 for O, which makes a change to or from O a change of type
+    types = np.array([names.index(kind) if letter != "O" else -1 for letter, kind in parts], dtype=np.int64)
+    gold_start, gold_stop = _phrases(gold, letters, types, bounds)
+    start, stop = _phrases(predicted, letters, types, bounds)
+    stop_of = np.zeros(len(gold), dtype=np.int64)  # by start; no phrase stops at 0
+    stop_of[gold_start] = gold_stop
+    agree = (stop_of[start] == stop) & (types[gold[start]] == types[predicted[start]])
+    return (
+        names,
+        np.bincount(types[gold[gold_start]], minlength=len(names)),
+        np.bincount(types[predicted[start]], minlength=len(names)),
+        np.bincount(types[predicted[start[agree]]], minlength=len(names)),
+    )
+
+
+def _phrases(codes: Codes, letters: np.ndarray, types: Codes, bounds: Codes) -> tuple[Codes, Codes]:
+    """Start and stop (P,) of every phrase. With t a token's type and c its letter, a phrase
+
+    starts at i   when tᵢ ≠ O and ( i opens a sentence, cᵢ ∈ {B, S}, cᵢ₋₁ ∈ {E, S} or tᵢ₋₁ ≠ tᵢ )
+    stops after i when tᵢ ≠ O and ( i closes a sentence, tᵢ₊₁ = O or a phrase starts at i + 1 )
+    """
+    kind = types[codes]
+    inside = kind >= 0
+    cut = np.zeros(len(codes) + 1, dtype=bool)  # (N + 1,) between token i - 1 and token i
+    cut[bounds] = True
+    opens, closes = np.isin(letters, ("B", "S")), np.isin(letters, ("E", "S"))
+    cut[:-1] |= opens[codes]
+    cut[1:] |= closes[codes]
+    cut[1:-1] |= kind[1:] != kind[:-1]
+    return np.flatnonzero(inside & cut[:-1]), np.flatnonzero(inside & cut[1:]) + 1
+
+
+def _scores(support: int, found: int, correct: int) -> dict[str, Any]:
+    return {
+        "precision": _ratio(correct, found),
+        "recall": _ratio(correct, support),
+        "f1": _ratio(2 * correct, support + found),
+        "support": support,
+        "found": found,
+        "correct": correct,
+    }
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _conlleval_scores(precision: float, recall: float, f1: float) -> str:
+    return f"precision: {100 * precision:6.2f}%; recall: {100 * recall:6.2f}%; FB1: {100 * f1:6.2f}"
+
+
+def _checked_codes(codes: Codes, side: str, labels: int) -> Codes:
+    codes = np.asarray(codes)
+    if codes.ndim != 1 or (codes.size and not np.issubdtype(codes.dtype, np.integer)):
+        raise LoglinError(
+            f"the {side} labels are a {codes.dtype} array of shape {codes.shape}: give integer codes (N,)"
+        )
+    bad = np.flatnonzero((codes < 0) | (codes >= labels))
+    if bad.size:
+        raise LoglinError(
+            f"the {side} label at token {bad[0]} is code {codes[bad[0]]}, but there are {labels} names: "
+            "call evaluate_labels where a label may be unknown to the model"
+        )
+    return codes.astype(np.int64, copy=False)
+
+
+def _checked_offsets(offsets: npt.ArrayLike, gold: Codes, predicted: Codes) -> Codes:
+    if len(gold) != len(predicted):
+        raise LoglinError(f"{len(gold)} gold labels but {len(predicted)} predicted ones: give one per token")
+    bounds = np.asarray(offsets, dtype=np.int64)
+    if (
+        bounds.ndim != 1
+        or not len(bounds)
+        or bounds[0] != 0
+        or bounds[-1] != len(gold)
+        or (np.diff(bounds) < 0).any()
+    ):
+        raise LoglinError(
+            f"sentence offsets {np.array2string(bounds, threshold=6)} do not rise from 0 to {len(gold)}, "
+            "the number of tokens: give the start of every sentence, then that number"
+        )
+    return bounds

@@ -1,0 +1,102 @@
+"""The integer design: which attributes every token has.
+
+    tokens ──┬── attributes            tokens.ids[tokens.ptr[t] : tokens.ptr[t+1]], values 1 unless given
+             └── heads ── attributes   several templates over a few small columns, told by one number
+
+A head stands for all attributes that follow from one combination of column values, such as a
+part-of-speech trigram: it gives the trigram, its two bigrams and its three tags. Tokens share few
+distinct heads, so their attributes are summed once per head instead of once per token. Only training
+uses heads; ``Design.heads`` is None otherwise.
+
+Bigram attributes describe the step into a token and are crossed with (previous label, label).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from loglin.kernels import keys as kernels
+
+NO_VALUES = np.empty(0, np.float64)
+
+
+@dataclass
+class Incidence:
+    """Lists of attribute numbers: one list per token, or per head."""
+
+    ptr: np.ndarray  # (lists + 1,) int64
+    ids: np.ndarray  # (entries,) int32
+    values: np.ndarray = field(default_factory=lambda: NO_VALUES)  # (entries,) float64, or empty: all 1
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.ptr) - 1
+
+    @classmethod
+    def empty(cls, n_lists: int) -> Incidence:
+        return cls(np.zeros(n_lists + 1, np.int64), np.empty(0, np.int32))
+
+    @classmethod
+    def from_matrix(cls, matrix: np.ndarray) -> Incidence:
+        """From attribute numbers per template, (templates, tokens) int32, -1 for none."""
+        if matrix.shape[0] == 0:
+            return cls.empty(matrix.shape[1])
+        ptr, ids = np.empty(matrix.shape[1] + 1, np.int64), np.empty(matrix.size, np.int32)
+        size = kernels.compact(matrix, ptr, ids)
+        return cls(ptr, ids[:size])
+
+    def with_ids(self, ids: np.ndarray) -> Incidence:
+        """The same lists with other numbers; entries with a negative number are dropped."""
+        keep = ids >= 0
+        if keep.all():
+            return Incidence(self.ptr, ids, self.values)
+        ptr = np.concatenate([[0], np.cumsum(keep)])[self.ptr]
+        return Incidence(ptr, ids[keep], self.values[keep] if self.values.size else NO_VALUES)
+
+    def counts(self, size: int) -> np.ndarray:
+        """How many entries each of ``size`` attributes has."""
+        counts = np.zeros(size, np.int64)
+        kernels.count(self.ids, counts)
+        return counts
+
+    def joined(self, other: Incidence) -> Incidence:
+        """Both lists of every token, one behind the other."""
+        if not len(other.ids):
+            return self
+        ptr = self.ptr + other.ptr
+        ids = np.empty(len(self.ids) + len(other.ids), np.int32)
+        weighted = bool(self.values.size or other.values.size)
+        values = np.ones(len(ids)) if weighted else NO_VALUES
+        for part, start in ((self, ptr[:-1]), (other, ptr[:-1] + np.diff(self.ptr))):
+            lengths = np.diff(part.ptr)
+            place = np.repeat(start - part.ptr[:-1], lengths) + np.arange(len(part.ids))
+            ids[place] = part.ids
+            if part.values.size:
+                values[place] = part.values
+        return Incidence(ptr, ids, values)
+
+
+@dataclass
+class Heads:
+    of_token: np.ndarray  # (tokens, folds) int32: the heads of every token
+    attributes: Incidence  # of every head
+
+
+@dataclass
+class Design:
+    offsets: np.ndarray  # (sentences + 1,) int64
+    tokens: Incidence  # unigram attributes of tokens, those of heads left out
+    bigrams: Incidence  # observed attributes of the step into each token
+    n_attributes: int
+    n_bigram_attributes: int
+    heads: Heads | None = None
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.offsets) - 1

@@ -1,0 +1,296 @@
+"""Templates applied to a corpus: strings are touched once per distinct value, tokens only as integers.
+
+``TemplateExtractor.fit`` numbers the attributes of the training corpus, ``transform`` finds the same
+attributes in other text. What is learnt is plain arrays, so that the model file can carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.corpus.columns import Column, Corpus, encode_strings
+from loglin.corpus.vocabulary import Vocabulary
+from loglin.errors import LoglinError
+from loglin.features.design import Design, Heads, Incidence
+from loglin.features.functions import evaluate
+from loglin.features.template import Template, TemplateSet, parse_templates
+from loglin.kernels import keys as kernels
+
+View = tuple[int, str, tuple]  # column, function, arguments
+
+
+class KeyTable:
+    """Keys of one template and the attribute numbers they stand for: base, base + 1, …"""
+
+    def __init__(self, keys: np.ndarray, base: int):
+        self.keys, self.base = keys, base
+        self._slots: tuple[np.ndarray, np.ndarray] | None = None
+
+    def find(self, keys: np.ndarray, ids: np.ndarray) -> None:
+        if self._slots is None:
+            size = 1 << max(3, int(2 * len(self.keys)).bit_length())
+            self._slots = np.full(size, -1, np.int64), np.empty(size, np.int32)
+            kernels.fill_key_slots(self.keys, *self._slots)
+        kernels.find_keys(*self._slots, keys, self.base, ids)
+
+
+@dataclass
+class _Fitted:
+    """One template's attributes while fitting."""
+
+    template: Template
+    keys: np.ndarray  # distinct keys in order of first use
+    ids: np.ndarray  # (tokens,) numbers into keys, before any cut-off
+    numbers: np.ndarray  # (keys,) attribute numbers, -1 for those cut off
+
+
+class TemplateExtractor:
+    """Attributes of tokens by templates."""
+
+    def __init__(self, templates: TemplateSet):
+        self.templates = templates
+        self.vocabularies: dict[View, Vocabulary] = {}
+        self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
+        self.n_attributes = self.n_bigram_attributes = 0
+
+    # ------------------------------------------------------------------ fitting
+
+    def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
+        """Number the attributes of ``corpus`` and return its design."""
+        self.check_columns(corpus)
+        columns = self._fit_views(corpus)
+        fitted = []
+        sizes = {"unigram": 0, "bigram": 0}
+        for template in self._observed_templates():
+            keys = self._keys(template, columns, corpus)
+            ids = np.empty(len(keys), np.int32)
+            distinct, counts = kernels.factorize(keys, ids)
+            keep = counts >= max(min_count, template.min_count)
+            base = sizes[template.kind]
+            numbers = np.where(keep, base + np.cumsum(keep) - 1, -1).astype(np.int32)
+            sizes[template.kind] += int(keep.sum())
+            self.tables.append(KeyTable(distinct[keep], base))
+            fitted.append(_Fitted(template, distinct, ids, numbers))
+        self.n_attributes, self.n_bigram_attributes = sizes["unigram"], sizes["bigram"]
+        unigrams = [f for f in fitted if f.template.kind == "unigram" and not _is_multiple(f.template)]
+        heads, folded = _fold(unigrams, corpus.n_tokens) if fold else (None, set())
+        rest = [f for f in unigrams if f.template not in folded]
+        tokens = _incidence([f.numbers[f.ids] for f in rest], corpus.n_tokens)
+        for f in fitted:
+            if _is_multiple(f.template):
+                tokens = tokens.joined(self._lists(f.template, corpus).with_ids(f.numbers[f.ids]))
+        bigrams = [f.numbers[f.ids] for f in fitted if f.template.kind == "bigram"]
+        return self._design(corpus, tokens, _incidence(bigrams, corpus.n_tokens), heads)
+
+    def _fit_views(self, corpus: Corpus) -> np.ndarray:
+        rows = []
+        for view in self._views():
+            column = corpus.columns[view[0]]
+            if view[1] == "x":
+                self.vocabularies[view] = column.vocabulary
+                rows.append(column.codes)
+            elif view[1] == "ngrams":
+                grams = encode_strings([g for v in _values(view, column) for g in v])
+                self.vocabularies[view] = grams.vocabulary
+                rows.append(column.codes)  # stands in: its attributes are lists per token, see _lists
+            else:
+                derived = encode_strings(_values(view, column))
+                self.vocabularies[view] = derived.vocabulary
+                rows.append(derived.codes[column.codes])
+        return _stack(rows, corpus.n_tokens)
+
+    # ------------------------------------------------------------------ applying
+
+    def transform(self, corpus: Corpus) -> Design:
+        """The design of other text: attributes never seen in training are left out."""
+        self.check_columns(corpus)
+        n = corpus.n_tokens
+        columns = _stack([self._view_codes(view, corpus) for view in self._views()], n)
+        found: dict[str, list[np.ndarray]] = {"unigram": [], "bigram": []}
+        multiple: list[Incidence] = []
+        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+            keys = self._keys(template, columns, corpus)
+            ids = np.empty(len(keys), np.int32)
+            table.find(keys, ids)
+            if _is_multiple(template):
+                multiple.append(self._lists(template, corpus).with_ids(ids))
+            else:
+                found[template.kind].append(ids)
+        tokens = _incidence(found["unigram"], n)
+        for incidence in multiple:
+            tokens = tokens.joined(incidence)
+        return self._design(corpus, tokens, _incidence(found["bigram"], n), None)
+
+    def _view_codes(self, view: View, corpus: Corpus) -> np.ndarray:
+        column = corpus.columns[view[0]]
+        if view[1] == "ngrams":
+            return column.codes
+        distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(_values(view, column))
+        return self.vocabularies[view].codes_of(distinct)[column.codes]
+
+    # ------------------------------------------------------------------ naming
+
+    def attribute_name(self, attribute: int, kind: str = "unigram") -> str:
+        """The attribute as a person would write it: its template with values in place of items."""
+        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+            if template.kind == kind and table.base <= attribute < table.base + len(table.keys):
+                return template.describe(self._item_values(template, int(table.keys[attribute - table.base])))
+        raise IndexError(attribute)
+
+    def template_of(self, kind: str) -> np.ndarray:
+        """For every attribute of a kind, the number of its template."""
+        pairs = zip(self._observed_templates(), self.tables, strict=True)
+        which = [np.full(len(table.keys), i) for i, (t, table) in enumerate(pairs) if t.kind == kind]
+        return np.concatenate(which) if which else np.empty(0, np.int64)
+
+    def _item_values(self, template: Template, key: int) -> Iterator[str]:
+        reach, values = self.templates.reach, []
+        for item in reversed(template.items):
+            vocabulary = self.vocabularies[item.view]
+            key, code = divmod(key, len(vocabulary) + 2 * reach)
+            if code < len(vocabulary):
+                values.append(vocabulary[code])
+            else:  # boundary symbols, as CRF++ writes them
+                d = code - len(vocabulary)
+                values.append(f"_B-{d + 1}" if d < reach else f"_B+{d - reach + 1}")
+        return reversed(values)
+
+    # ------------------------------------------------------------------ parts
+
+    def _observed_templates(self) -> list[Template]:
+        return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
+
+    def _views(self) -> list[View]:
+        return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
+
+    def check_columns(self, corpus: Corpus) -> None:
+        """Every column that a template names must be there."""
+        for template in self.templates.templates:
+            for item in template.items:
+                if item.column >= len(corpus.columns):
+                    raise LoglinError(
+                        f"{self.templates.source}: {template.text!r} names column {item.column}, but "
+                        f"{corpus.source} has {len(corpus.columns)} columns to look at (numbered from 0, "
+                        "the labels left out); correct the template or the data"
+                    )
+
+    def _lists(self, template: Template, corpus: Corpus) -> Incidence:
+        """The n-grams of every token by their codes, -1 for unknown ones, for a template of %ngrams."""
+        item = template.items[0]
+        column = corpus.columns[item.column]
+        values = _values(item.view, column)
+        ptr = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
+        codes = self.vocabularies[item.view].codes_of(Vocabulary.of(g for v in values for g in v))
+        word = np.empty(corpus.n_tokens, np.int64)  # the word at the item's offset, -1 outside
+        kernels.template_keys(
+            column.codes[None],
+            corpus.offsets,
+            np.zeros(1, np.int64),
+            np.array([item.offset]),
+            np.array([len(values)]),
+            abs(item.offset),
+            word,
+        )
+        inside = np.where(word < len(values), word, len(values))
+        lengths = np.append(np.diff(ptr), 0)[inside]
+        token_ptr = np.concatenate([[0], np.cumsum(lengths)])
+        place = np.repeat(ptr[inside] - token_ptr[:-1], lengths) + np.arange(token_ptr[-1])
+        return Incidence(token_ptr, codes[place])
+
+    def _keys(self, template: Template, columns: np.ndarray, corpus: Corpus) -> np.ndarray:
+        if _is_multiple(template):
+            return self._lists(template, corpus).ids.astype(np.int64)
+        views = self._views()
+        which = np.array([views.index(i.view) for i in template.items], np.int64)
+        shift = np.array([i.offset for i in template.items], np.int64)
+        sizes = np.array([len(self.vocabularies[i.view]) for i in template.items], np.int64)
+        reach = self.templates.reach
+        if sum(np.log2(sizes + 2 * reach + 1)) > 62:
+            raise LoglinError(
+                f"{self.templates.source}: {template.text!r} joins {len(sizes)} large columns, more combinations "
+                "than can be numbered; join fewer items"
+            )
+        keys = np.empty(columns.shape[1], np.int64)
+        kernels.template_keys(columns, corpus.offsets, which, shift, sizes, reach, keys)
+        return keys
+
+    def _design(self, corpus: Corpus, tokens: Incidence, bigrams: Incidence, heads: Heads | None) -> Design:
+        return Design(
+            corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads
+        )
+
+    # ------------------------------------------------------------------ the model file
+
+    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
+        arrays: dict[str, np.ndarray] = {}
+        for i, table in enumerate(self.tables):
+            arrays[f"keys.{i}"] = table.keys
+        for i, view in enumerate(self._views()):
+            arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
+            arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
+        return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
+
+    @classmethod
+    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> TemplateExtractor:
+        self = cls(parse_templates(manifest["template"], "the model's template"))
+        for i, view in enumerate(self._views()):
+            self.vocabularies[view] = Vocabulary(
+                arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"]
+            )
+        bases = {"unigram": 0, "bigram": 0}
+        for i, template in enumerate(self._observed_templates()):
+            self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind]))
+            bases[template.kind] += len(arrays[f"keys.{i}"])
+        self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]
+        return self
+
+
+def _is_multiple(template: Template) -> bool:
+    return any(i.function == "ngrams" for i in template.items)
+
+
+def _values(view: View, column: Column) -> list:
+    return [evaluate(view[1], view[2], word) for word in column.vocabulary.strings]
+
+
+def _stack(rows: list[np.ndarray], n: int) -> np.ndarray:
+    return np.stack(rows) if rows else np.empty((0, n), np.int32)
+
+
+def _incidence(rows: list[np.ndarray], n: int) -> Incidence:
+    return Incidence.from_matrix(np.stack(rows)) if rows else Incidence.empty(n)
+
+
+def _fold(fitted: list[_Fitted], n_tokens: int) -> tuple[Heads | None, set[Template]]:
+    """Choose heads: templates of few distinct values whose items include those of other templates.
+
+    A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
+    templates. Greedily, the one that covers most first.
+    """
+    items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
+    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens]
+    taken: set[Template] = set()
+    of_token, lists, n_heads = [], [], 0
+    while True:
+        covers = [
+            (f, [m for m in small if m.template not in taken and items[m.template] <= items[f.template]])
+            for f in small
+        ]
+        head, members = max(covers, key=lambda c: len(c[1]), default=(None, []))
+        if head is None or len(members) < 2:
+            break
+        taken |= {m.template for m in members}
+        example = np.empty(len(head.keys), np.int64)
+        example[head.ids[::-1]] = np.arange(n_tokens)[::-1]
+        of_token.append(head.ids + n_heads)
+        lists.append(np.stack([m.numbers[m.ids[example]] for m in members]))
+        n_heads += len(head.keys)
+    if not of_token:
+        return None, taken
+    parts = [Incidence.from_matrix(matrix) for matrix in lists]
+    ptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.ptr) for p in parts]))])
+    attributes = Incidence(ptr, np.concatenate([p.ids for p in parts]))
+    return Heads(np.ascontiguousarray(np.stack(of_token).T), attributes), taken

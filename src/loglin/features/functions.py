@@ -1,0 +1,122 @@
+"""Named functions of a word, for use in templates: ``%suffix[0,0,3]`` and so on.
+
+Each is evaluated once per distinct word, never per token. A function returns one string;
+``ngrams`` alone returns several, each an attribute of its own.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+from loglin.errors import LoglinError
+
+
+def identity(word: str) -> str:
+    return word
+
+
+def prefix(word: str, n: int) -> str:
+    return word[:n]
+
+
+def suffix(word: str, n: int) -> str:
+    return word[-n:]
+
+
+def shape(word: str) -> str:
+    """Letters to X or x, digits to d, the rest kept: ``McDonald-1.5`` → ``XxXxxxxx-d.d``."""
+    return "".join(
+        "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word
+    )
+
+
+def short_shape(word: str) -> str:
+    """The shape with runs shortened to one: ``McDonald-1.5`` → ``XxXx-d.d``."""
+    return re.sub(r"(.)\1+", r"\1", shape(word))
+
+
+def is_title(word: str) -> str:
+    return str(word[:1].isupper() and word[1:] == word[1:].lower()).lower()
+
+
+def is_upper(word: str) -> str:
+    return str(word.isupper()).lower()
+
+
+def has_upper(word: str) -> str:
+    return str(any(c.isupper() for c in word)).lower()
+
+
+def has_digit(word: str) -> str:
+    return str(any(c.isdigit() for c in word)).lower()
+
+
+def has_hyphen(word: str) -> str:
+    return str("-" in word).lower()
+
+
+def is_punctuation(word: str) -> str:
+    return str(bool(word) and all(unicodedata.category(c)[0] in "PS" for c in word)).lower()
+
+
+def length_class(word: str) -> str:
+    """1, 2, 3, 4, then 5-6, 7-9, 10+."""
+    n = len(word)
+    return str(n) if n < 5 else "5-6" if n < 7 else "7-9" if n < 10 else "10+"
+
+
+def ngrams(word: str, shortest: int, longest: int) -> list[str]:
+    """All distinct character n-grams of the word with its ends marked: ``<word>``."""
+    marked = f"<{word}>"
+    found = (marked[i : i + n] for n in range(shortest, longest + 1) for i in range(len(marked) - n + 1))
+    return list(dict.fromkeys(found))
+
+
+# name → (function, number of whole-number arguments)
+FUNCTIONS: dict[str, tuple[Callable, int]] = {
+    "x": (identity, 0),
+    "lower": (str.lower, 0),
+    "prefix": (prefix, 1),
+    "suffix": (suffix, 1),
+    "shape": (shape, 0),
+    "short-shape": (short_shape, 0),
+    "is-title": (is_title, 0),
+    "is-upper": (is_upper, 0),
+    "has-upper": (has_upper, 0),
+    "has-digit": (has_digit, 0),
+    "has-hyphen": (has_hyphen, 0),
+    "is-punctuation": (is_punctuation, 0),
+    "length-class": (length_class, 0),
+    "ngrams": (ngrams, 2),
+}
+
+# Wapiti's character classes, where they differ from Python's
+_WAPITI = {"a": r"[^\W\d_]", "l": "[a-z]", "u": "[A-Z]", "p": r"[^\w\s]|_", "w": r"[^\W_]"}
+
+
+@lru_cache
+def compile_pattern(pattern: str) -> re.Pattern:
+    """A Wapiti pattern as a Python one: ``\\a \\l \\u \\p \\w`` are letter, lower, upper, punctuation, letter or digit."""
+    translated = re.sub(r"\\([alupw])", lambda m: f"(?:{_WAPITI[m[1]]})", pattern)
+    try:
+        return re.compile(translated)
+    except re.error as error:
+        raise LoglinError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+
+
+def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
+    """One function of one word; ``t`` and ``m`` are Wapiti's test and match, upper case means lower-cased."""
+    if name == "t":
+        return str(bool(compile_pattern(arguments[0]).search(word))).lower()
+    if name == "m":
+        match = compile_pattern(arguments[0]).search(word)
+        return match[0] if match else ""
+    if name == "X":
+        return word.lower()
+    if name == "M":
+        match = compile_pattern(arguments[0]).search(word)
+        return match[0].lower() if match else ""
+    return FUNCTIONS[name][0](word, *arguments)

@@ -1,0 +1,167 @@
+"""Which (attribute, label) pairs have a weight, and where in the weight vector it stands.
+
+    weights = [ attribute × label | bigram attribute × (label, label) | label bigrams | label trigrams ]
+
+The pairs are those seen in training (*observed*) or all of them. Attributes with three labels or more
+are scored as whole rows of a table, the others weight by weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.features.design import Design
+from loglin.kernels import keys as kernels
+from loglin.kernels.rows import padded
+
+
+@dataclass
+class Gold:
+    """What is known of every token's label.
+
+    ``codes[t]`` is the label, or ~k where only ``sets[k]`` is known; sets[0] allows every label.
+    """
+
+    codes: np.ndarray  # (tokens,) int32
+    n_labels: int
+    sets: np.ndarray  # (k, labels) bool
+    candidates: np.ndarray  # (tokens,) int32 rows of sets that limit the choice, or empty: no limit
+
+    @classmethod
+    def certain(cls, codes: np.ndarray, n_labels: int) -> Gold:
+        return cls(codes.astype(np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
+
+    @property
+    def all_certain(self) -> bool:
+        return bool((self.codes >= 0).all()) and not self.candidates.size
+
+    def possible(self) -> np.ndarray:
+        """Labels that the annotation allows at each token, as bits: (tokens, padded labels / 8) uint8."""
+        width = padded(self.n_labels)
+        eye = np.zeros((self.n_labels, width), bool)
+        np.fill_diagonal(eye, True)
+        rest = np.zeros((len(self.sets), width), bool)
+        rest[:, : self.n_labels] = self.sets
+        bits = np.packbits(np.concatenate([eye, rest]), axis=1, bitorder="little")
+        return bits[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+
+
+@dataclass
+class FeatureIndex:
+    n_labels: int
+    ptr: np.ndarray  # (attributes + 1,) int64: features of attribute a are ptr[a] … ptr[a+1] − 1
+    labels: np.ndarray  # (unigram features,) uint16
+    bigram_ptr: np.ndarray  # (bigram attributes + 1,) int64
+    bigram_pairs: np.ndarray  # (observed bigram features,) int32: previous label · L + label
+    pairs: np.ndarray  # (label bigrams,) int32
+    triples: np.ndarray  # (label trigrams,) int64, empty in a model of order 1
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        return len(self.labels), len(self.bigram_pairs), len(self.pairs), len(self.triples)
+
+    @property
+    def n_features(self) -> int:
+        return sum(self.sizes)
+
+    def split(self, weights: np.ndarray) -> list[np.ndarray]:
+        """The weight vector's four parts, as views."""
+        return np.split(weights, np.cumsum(self.sizes)[:3])
+
+    def transitions(self, weights: np.ndarray) -> np.ndarray:
+        """Label bigram weights as a matrix (labels, labels), zero where there is none."""
+        matrix = np.zeros(self.n_labels**2)
+        matrix[self.pairs] = self.split(weights)[2]
+        return matrix.reshape(self.n_labels, self.n_labels)
+
+    def trigrams(self, weights: np.ndarray) -> np.ndarray | None:
+        if not len(self.triples):
+            return None
+        cube = np.zeros(self.n_labels**3)
+        cube[self.triples] = self.split(weights)[3]
+        return cube.reshape((self.n_labels,) * 3)
+
+
+def build_index(
+    design: Design, gold: Gold, all_features: bool, transitions: bool, order: int
+) -> FeatureIndex:
+    """Index the features of a training design."""
+    L, possible = gold.n_labels, gold.possible()
+    bits = _attribute_bits(design, possible, L, all_features)
+    dense = np.unpackbits(bits, axis=1, count=L, bitorder="little").view(bool)
+    ptr = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))])
+    labels = np.nonzero(dense)[1].astype(np.uint16)
+    allowed = np.unpackbits(possible, axis=1, count=L, bitorder="little").view(bool)
+    step = np.ones(design.n_tokens, bool)
+    step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
+    step = np.flatnonzero(step)
+    if all_features:
+        pairs = np.arange(L * L)
+        keys = np.arange(design.n_bigram_attributes * L * L)
+    else:
+        pairs, keys = _observed_pairs(design, allowed, step, L)
+    triples = np.empty(0, np.int64)
+    if order == 2:
+        inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
+        triples = np.arange(L**3) if all_features else _observed_triples(allowed, step[inside], L)
+    return FeatureIndex(
+        L,
+        ptr,
+        labels,
+        np.searchsorted(keys // (L * L), np.arange(design.n_bigram_attributes + 1)),
+        (keys % (L * L)).astype(np.int32),
+        (pairs if transitions else pairs[:0]).astype(np.int32),
+        triples,
+    )
+
+
+def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everything: bool) -> np.ndarray:
+    """Labels seen with each attribute, as bits (attributes, bytes)."""
+    if everything:
+        row = np.packbits(np.arange(possible.shape[1] * 8) < n_labels, bitorder="little")
+        return np.tile(row, (design.n_attributes, 1))
+    bits = np.zeros((design.n_attributes, possible.shape[1]), np.uint8)
+    kernels.observed_labels(design.tokens.ptr, design.tokens.ids, possible, bits)
+    if design.heads is not None:
+        attributes = design.heads.attributes
+        head_bits = np.zeros((attributes.n_lists, possible.shape[1]), np.uint8)
+        folds = design.heads.of_token.shape[1]
+        ptr = np.arange(design.n_tokens + 1) * folds
+        kernels.observed_labels(ptr, design.heads.of_token.reshape(-1), possible, head_bits)
+        kernels.observed_labels(attributes.ptr, attributes.ids, head_bits, bits)
+    return bits
+
+
+def _observed_pairs(design: Design, allowed: np.ndarray, step: np.ndarray, L: int):
+    """Label pairs seen on any step, and attribute·L² + pair seen with each bigram attribute."""
+    counts = allowed.sum(axis=1)
+    certain = step[(counts[step] == 1) & (counts[step - 1] == 1)]
+    code = allowed.argmax(axis=1)
+    pair = code[certain - 1] * L + code[certain]
+    pairs, keys = [np.unique(pair)], []
+    lengths = np.diff(design.bigrams.ptr)
+
+    def with_attributes(tokens: np.ndarray, pair: np.ndarray) -> np.ndarray:
+        n = lengths[tokens]
+        start = np.repeat(design.bigrams.ptr[tokens] - np.cumsum(n) + n, n)
+        return np.unique(design.bigrams.ids[start + np.arange(n.sum())] * np.int64(L * L) + np.repeat(pair, n))
+
+    keys.append(with_attributes(certain, pair))
+    for t in np.setdiff1d(step, certain):
+        many = np.flatnonzero(np.outer(allowed[t - 1], allowed[t]))
+        pairs.append(many)
+        if lengths[t]:
+            ids = design.bigrams.ids[design.bigrams.ptr[t] : design.bigrams.ptr[t + 1]]
+            keys.append((ids[:, None].astype(np.int64) * L * L + many).ravel())
+    return np.unique(np.concatenate(pairs)), np.unique(np.concatenate(keys))
+
+
+def _observed_triples(allowed: np.ndarray, tokens: np.ndarray, L: int) -> np.ndarray:
+    """Label triples seen at t − 2, t − 1, t for the given tokens t."""
+    patterns = np.unique(np.concatenate([allowed[tokens - 2], allowed[tokens - 1], allowed[tokens]], axis=1), axis=0)
+    seen = np.zeros((L, L, L), bool)
+    for a, b, c in patterns.reshape(-1, 3, L):
+        seen |= a[:, None, None] & b[:, None] & c
+    return np.flatnonzero(seen)

@@ -1,0 +1,181 @@
+"""Feature templates: the CRF++ and Wapiti syntax, with named word functions.
+
+    U01:%x[-1,0]/%x[0,1]      the word before and column 1 here, for each label
+    B                         label bigrams
+    B01:%x[0,1]               label bigrams, seen with column 1 here
+    *02:%x[0,0]               both of these (Wapiti)
+    T                         label trigrams, in a model of order 2
+    U03:%suffix[0,0,3]        any function of loglin.features.functions
+    U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
+    #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from loglin.errors import LoglinError
+from loglin.features.functions import FUNCTIONS, compile_pattern
+
+
+@dataclass(frozen=True)
+class Item:
+    """One piece of a template: a function of the column at an offset from the token."""
+
+    offset: int
+    column: int
+    function: str = "x"
+    arguments: tuple = ()
+
+    @property
+    def view(self) -> tuple[int, str, tuple]:
+        """The column as this item sees it, whatever the offset."""
+        return self.column, self.function, self.arguments
+
+
+@dataclass(frozen=True)
+class Template:
+    name: str  # what precedes the colon: U01, B, T
+    kind: str  # unigram | bigram | trigram
+    items: tuple[Item, ...]
+    text: str  # the line as written
+    literals: tuple[str, ...] = ()  # the text around the items, one more than items
+    min_count: int = 1
+    variance: float | None = None  # of the Gaussian prior of its weights; None: the model's own
+
+    def describe(self, values: Iterable[str]) -> str:
+        """The attribute's name: the template with its items replaced by values."""
+        parts = [self.literals[0]]
+        for value, literal in zip(values, self.literals[1:], strict=True):
+            parts += [value, literal]
+        return "".join(parts)
+
+
+@dataclass(frozen=True)
+class TemplateSet:
+    templates: tuple[Template, ...]
+    source: str = "template"
+    lines: tuple[str, ...] = field(default=(), repr=False)  # as written, kept in the model file
+
+    @property
+    def columns(self) -> int:
+        """How many columns the data must have at least."""
+        return 1 + max((i.column for t in self.templates for i in t.items), default=-1)
+
+    @property
+    def reach(self) -> int:
+        """The largest distance of an item from its token."""
+        return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
+
+    def of_kind(self, kind: str) -> list[Template]:
+        return [t for t in self.templates if t.kind == kind]
+
+
+_ITEM = re.compile(r"%([A-Za-z][A-Za-z-]*)\[((?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
+_KINDS = {"u": ("unigram",), "b": ("bigram",), "*": ("unigram", "bigram"), "t": ("trigram",)}
+
+
+def parse_templates(text: str, source: str = "template") -> TemplateSet:
+    """Read a template file's text; a mistake is reported with its line."""
+    templates: list[Template] = []
+    options: list[tuple[str, dict, list[str]]] = []
+    lines = text.splitlines()
+    for number, raw in enumerate(lines, 1):
+        line, place = raw.strip(), f"{source}, line {number}"
+        if line.startswith("#!"):
+            options.append((place, *_options(line[2:], place)))
+        elif line and not line.startswith("#"):
+            templates += _parse_line(line, place)
+    if not templates:
+        raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
+    for place, values, names in options:
+        known = {t.name for t in templates}
+        for name in names:
+            if name not in known:
+                raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
+        templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
+    return TemplateSet(tuple(templates), source, tuple(lines))
+
+
+def _parse_line(line: str, place: str) -> list[Template]:
+    name = line.split(":", 1)[0]
+    kinds = _KINDS.get(line[0].lower())
+    if kinds is None:
+        raise LoglinError(f"{place}: {line!r} starts with {line[0]!r}; a template starts with U, B, * or T")
+    items, literals, end = [], [], 0
+    for match in _ITEM.finditer(line):
+        literals.append(line[end : match.start()])
+        items.append(_parse_item(match, place))
+        end = match.end()
+    literals.append(line[end:])
+    if "%" in "".join(literals):
+        raise LoglinError(
+            f"{place}: cannot read {line!r}; an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
+            f"with a name among {', '.join(FUNCTIONS)}, t, m"
+        )
+    if any(i.function == "ngrams" for i in items) and len(items) > 1:
+        raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
+    if "trigram" in kinds and items:
+        raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
+    if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
+        raise LoglinError(f"{place}: {line!r} has nothing behind its colon; write for example U00:%x[0,0]")
+    return [Template(name, kind, tuple(items), line, tuple(literals)) for kind in kinds]
+
+
+def _parse_item(match: re.Match, place: str) -> Item:
+    name, inside = match[1], match[2]
+    fields = [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", inside)]
+    try:
+        offset, column = int(fields[0]), int(fields[1])
+        if column < 0:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise LoglinError(
+            f"{place}: {match[0]!r} needs a row and a column, whole numbers with the column at least 0, "
+            "such as %x[-1,0]"
+        ) from None
+    if abs(offset) > 100:
+        raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
+    if name in ("t", "m", "M"):
+        if len(fields) != 3 or not fields[2].startswith('"'):
+            raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
+        pattern = fields[2][1:-1]
+        compile_pattern(pattern)
+        return Item(offset, column, name, (pattern,))
+    if name == "X":
+        return Item(offset, column, "lower")
+    if name not in FUNCTIONS:
+        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
+    wanted = FUNCTIONS[name][1]
+    try:
+        arguments = tuple(int(f) for f in fields[2:])
+        if len(arguments) != wanted or any(a < 1 for a in arguments):
+            raise ValueError
+    except ValueError:
+        raise LoglinError(
+            f"{place}: {match[0]!r} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 behind row and column"
+        ) from None
+    return Item(offset, column, name, arguments)
+
+
+def _options(text: str, place: str) -> tuple[dict, list[str]]:
+    values: dict = {}
+    names = []
+    for word in text.split():
+        key, _, value = word.partition("=")
+        try:
+            if key == "min_count" and int(value) >= 1:
+                values[key] = int(value)
+            elif key == "variance" and float(value) > 0:
+                values[key] = float(value)
+            elif "=" in word:
+                raise ValueError
+            else:
+                names.append(word)
+        except ValueError:
+            raise LoglinError(
+                f"{place}: {word!r} is no option; write min_count=2 or variance=0.5, then template names"
+            ) from None
+    return values, names

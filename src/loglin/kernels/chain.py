@@ -1,0 +1,333 @@
+"""Sums over the label sequences of a sentence, in scaled probabilities: the training pass.
+
+    e  (n, W)    scores, then exp(score − shift), of every token and label; W = labels padded
+    a  (n, W)    α̂, normalized at every token;  c (n,) 1 / normalizer
+    b  (n, W)    e·β̂·c, so that p(y_t = i, y_{t+1} = j) = a[t, i]·M[i, j]·b[t+1, j]
+    r  (n, W)    p(y_t = j), later minus what was observed
+    M  (K, W)    exp(transition): K = L rows, the same for every step, or n·L rows, one matrix per token
+
+Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
+that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
+range in which that is safe, the sentence is done again in the log domain (``kernels.logspace``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels import logspace
+from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.rows import exp_row, mix_rows, sum_rows, weigh_rows
+
+u8 = np.uint64
+LIMIT = 60.0  # a shifted score above this goes to the log domain
+
+
+@kernel(fastmath=REORDER)
+def score_tokens(first, n, tokens, table, weights, e):
+    """e[t] = Σ rows of the table + Σ single weights, for the tokens first … first + n − 1."""
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    for t in range(n):
+        if row_values.shape[0]:
+            weigh_rows(e, t, table, row_ids, row_values, row_ptr[first + t], row_ptr[first + t + 1])
+        else:
+            sum_rows(e, t, table, row_ids, row_ptr[first + t], row_ptr[first + t + 1])
+        for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+            if entry_values.shape[0]:
+                e[u8(t), u8(entry_labels[q])] += weights[u8(entry_ids[q])] * entry_values[q]
+            else:
+                e[u8(t), u8(entry_labels[q])] += weights[u8(entry_ids[q])]
+
+
+@kernel
+def exponentiate(first, n, n_labels, gold, allowed, e):
+    """e = exp(e − shift), zero in the padding.
+
+    Returns whether all scores are in the safe range, and Σ shift, which scaled sums leave out.
+    """
+    safe, shifts = True, 0.0
+    width = e.shape[1]
+    for t in range(n):
+        y = gold[first + t]
+        if y >= 0:
+            shift = e[t, y]
+        else:
+            shift = e[t, 0] * 0 - np.inf
+            for j in range(n_labels):
+                if allowed[~y, j] and e[t, j] > shift:
+                    shift = e[t, j]
+        top = shift
+        for j in range(n_labels):
+            top = max(top, e[t, j])
+        if abs(shift) < np.inf:
+            shifts += shift
+        if not (top - shift < LIMIT and abs(shift) < np.inf):
+            safe = False
+            shift = e[t, 0] * 0
+        exp_row(e, t, shift)
+        for j in range(n_labels, width):
+            e[t, j] = 0
+    return safe, shifts
+
+
+@kernel(fastmath=REORDER)
+def forward(n, n_labels, e, M, per_token, a, c):
+    """α̂_t[j] = e_t[j]·Σ_i α̂_{t−1}[i]·M[i, j] / z_t. Returns Σ log z_t, -inf or NaN if it under- or overflowed."""
+    width = e.shape[1]
+    total, product = 0.0, 1.0
+    for t in range(n):
+        z = e[t, 0] * 0
+        if t > 0:
+            mix_rows(a, t, a, (t - 1) * width, 1, M, t * n_labels if per_token else 0, 1, n_labels)
+            for j in range(width):
+                a[t, j] *= e[t, j]
+                z += a[t, j]
+        else:
+            for j in range(width):
+                a[t, j] = e[t, j]
+                z += a[t, j]
+        scale = 1 / z
+        c[t] = scale
+        for j in range(width):
+            a[t, j] *= scale
+        product *= np.float64(z)
+        if not 1e-200 < product < 1e200:
+            total += np.log(product)
+            product = 1.0
+    return total + np.log(product)
+
+
+@kernel(fastmath=REORDER)
+def backward(n, n_labels, e, M, MT, per_token, a, c, b, r):
+    """v_t[i] = Σ_j M[i, j]·b_{t+1}[j];  b_t = e_t·v_t·c_t;  r_t = a_t·v_t = p(y_t | x)."""
+    width = e.shape[1]
+    for t in range(n - 1, -1, -1):
+        if t == n - 1:
+            for j in range(width):
+                r[t, j] = 1
+        elif per_token:
+            row = (t + 1) * n_labels
+            for i in range(n_labels):
+                v = e[t, 0] * 0
+                for j in range(width):
+                    v += M[row + i, j] * b[t + 1, j]
+                r[t, i] = v
+            for i in range(n_labels, width):
+                r[t, i] = 0
+        else:
+            mix_rows(r, t, b, (t + 1) * width, 1, MT, 0, 1, n_labels)
+        scale = c[t]
+        for j in range(width):
+            v = r[t, j]
+            b[t, j] = e[t, j] * v * scale
+            r[t, j] = a[t, j] * v
+
+
+@kernel(fastmath=REORDER)
+def add_pairs(n, n_labels, a, b, weight, X):
+    """X[i, j] += weight·Σ_t a[t, i]·b[t+1, j]; times M this is the expected number of transitions."""
+    width = a.shape[1]
+    for t in range(n - 1):
+        for i in range(n_labels):
+            v = a[t, i] * weight
+            for j in range(width):
+                X[i, j] += v * b[t + 1, j]
+
+
+@kernel
+def step_matrices(first, n, n_labels, M, bigrams, M_exp, out):
+    """Transition matrices per token: the shared one times exp(weight) of the step's observed features."""
+    ptr, ids, pairs = bigrams
+    width = M.shape[1]
+    for t in range(1, n):
+        row = t * n_labels
+        for i in range(n_labels):
+            for j in range(width):
+                out[row + i, j] = M[i, j]
+        for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
+            i, j = divmod(np.int64(pairs[q]), n_labels)
+            out[row + i, j] *= M_exp[u8(ids[q])]
+
+
+@kernel
+def log_fallback(first, n, n_labels, e, T, bigrams, weights, mask, r, pairs):
+    """The same sentence in the log domain: e holds plain scores, mask the labels in play, T log transitions.
+
+    r receives p(y_t), pairs (n − 1, L, L) p(y_t, y_{t+1}). Returns log Z.
+    """
+    ptr, ids, which = bigrams
+    scores = np.empty((n, n_labels))
+    nodes = np.empty((n, n_labels))
+    for t in range(n):
+        for j in range(n_labels):
+            scores[t, j] = e[t, j] if mask[t, j] else -np.inf
+    steps = np.empty((max(n - 1, 1), n_labels, n_labels))
+    for t in range(steps.shape[0]):
+        steps[t] = T
+        if ptr.shape[0] and n > 1:
+            for q in range(ptr[first + t + 1], ptr[first + t + 2]):
+                i, j = divmod(np.int64(which[q]), n_labels)
+                steps[t, i, j] += weights[ids[q]]
+    none = np.empty((0, n_labels, n_labels))
+    total = logspace.forward_backward(scores, steps, none, nodes, pairs, none)
+    for t in range(n):
+        for j in range(n_labels):
+            r[t, j] = nodes[t, j]
+        for j in range(n_labels, r.shape[1]):
+            r[t, j] = 0
+    return total
+
+
+@kernel
+def label_mask(first, n, n_labels, gold, allowed, candidates, observed, mask):
+    """mask[t, j]: label j is in play at t; with ``observed``, only labels that the annotation allows."""
+    for t in range(n):
+        y = gold[first + t]
+        for j in range(n_labels):
+            ok = True
+            if observed:
+                ok = j == y if y >= 0 else allowed[~y, j]
+            if candidates.shape[0]:
+                ok = ok and allowed[candidates[first + t], j]
+            mask[t, j] = ok
+
+
+@kernel
+def apply_mask(n, n_labels, mask, e):
+    for t in range(n):
+        for j in range(n_labels):
+            if not mask[t, j]:
+                e[t, j] = 0
+
+
+@kernel
+def gold_score(first, n, gold, T, n_labels, bigrams, weights):
+    """Σ transition scores along the gold labels."""
+    ptr, ids, pairs = bigrams
+    total = 0.0
+    for t in range(1, n):
+        i, j = gold[first + t - 1], gold[first + t]
+        total += T[i, j]
+        if ptr.shape[0]:
+            for q in range(ptr[first + t], ptr[first + t + 1]):
+                if pairs[q] == i * n_labels + j:
+                    total += weights[ids[q]]
+    return total
+
+
+@kernel
+def add_step_residuals(first, n, n_labels, bigrams, a, M, b, weight, X, residual):
+    """Per-token transitions: residual[q] += weight·p(pair of entry q); X += weight·p(pair), all pairs."""
+    ptr, ids, pairs = bigrams
+    for t in range(1, n):
+        row = t * n_labels
+        for i in range(n_labels):
+            v = a[t - 1, i] * weight
+            for j in range(n_labels):
+                X[i, j] += v * M[row + i, j] * b[t, j]
+        for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
+            i, j = divmod(np.int64(pairs[q]), n_labels)
+            residual[q] += weight * a[t - 1, i] * M[row + i, j] * b[t, j]
+
+
+@kernel
+def add_fallback_pairs(first, n, n_labels, bigrams, p, weight, X, residual):
+    """The same from pair probabilities p (n − 1, L, L)."""
+    ptr, ids, pairs = bigrams
+    for t in range(1, n):
+        for i in range(n_labels):
+            for j in range(n_labels):
+                X[i, j] += weight * p[t - 1, i, j]
+        if ptr.shape[0]:
+            for q in range(ptr[first + t], ptr[first + t + 1]):
+                i, j = divmod(np.int64(pairs[q]), n_labels)
+                residual[q] += weight * p[t - 1, i, j]
+
+
+@kernel
+def is_certain(first, n, gold, candidates):
+    """Every token has exactly one observed label and every label is a candidate."""
+    for t in range(n):
+        if gold[first + t] < 0:
+            return False
+    return candidates.shape[0] == 0
+
+
+@kernel
+def sentence(first, n, n_labels, tokens, bigrams, labels, table, weights, T, M, MT, M_exp, weight, scratch, R, X, XD, residual):
+    """One sentence: R = weight·(p − observed) for its tokens, expected transitions; returns −log p(observed).
+
+    X collects a·b products that still lack the factor M, XD true pair probabilities.
+    """
+    e, a, b, c, r, masks, MS = scratch
+    gold, allowed, candidates = labels
+    width = e.shape[1]
+    per_token = bigrams[0].shape[0] > 0
+    certain = is_certain(first, n, gold, candidates)
+    score_tokens(first, n, tokens, table, weights, e)
+    safe, shifts = exponentiate(first, n, n_labels, gold, allowed, e)
+    S, ST = M, MT
+    if per_token:
+        step_matrices(first, n, n_labels, M, bigrams, M_exp, MS)
+        S = MS
+    loss = 0.0
+    for side in range(1 if certain else 2):  # B, all sequences; then A, those that were observed
+        sign = weight if side == 0 else -weight
+        total = 0.0
+        if not certain:
+            label_mask(first, n, n_labels, gold, allowed, candidates, side == 1, masks)
+        if safe:
+            if not certain:
+                apply_mask(n, n_labels, masks, e)
+            total = forward(n, n_labels, e, S, per_token, a, c)
+        if safe and abs(total) < np.inf:
+            backward(n, n_labels, e, S, ST, per_token, a, c, b, r)
+            if per_token:
+                add_step_residuals(first, n, n_labels, bigrams, a, S, b, sign, XD, residual)
+            else:
+                add_pairs(n, n_labels, a, b, sign, X)
+        else:
+            pairs = np.empty((max(n - 1, 0), n_labels, n_labels))
+            if certain:
+                label_mask(first, n, n_labels, gold, allowed, candidates, False, masks)
+            score_tokens(first, n, tokens, table, weights, e)
+            total = log_fallback(first, n, n_labels, e, T, bigrams, weights, masks, r, pairs) - shifts
+            safe = False
+            add_fallback_pairs(first, n, n_labels, bigrams, pairs, sign, XD, residual)
+        loss += total if side == 0 else -total
+        for t in range(n):
+            for j in range(width):
+                if side == 0:
+                    R[first + t, j] = sign * r[t, j]
+                else:
+                    R[first + t, j] += sign * r[t, j]
+    if certain:
+        loss -= gold_score(first, n, gold, T, n_labels, bigrams, weights)
+        for t in range(n):
+            R[first + t, gold[first + t]] -= weight
+        if per_token:
+            ptr, ids, pairs_of = bigrams
+            for t in range(1, n):
+                pair = gold[first + t - 1] * n_labels + gold[first + t]
+                for q in range(ptr[first + t], ptr[first + t + 1]):
+                    if pairs_of[q] == pair:
+                        residual[q] -= weight
+    return loss * weight
+
+
+@kernel
+def posteriors(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, instance, table, weights, T, M, MT, M_exp, longest, R, X, XD, residual):
+    """The sentences s_begin … s_end − 1: residuals of tokens, expected transitions, and the loss."""
+    width = table.shape[1]
+    e, a, b, r = np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype)
+    c = np.zeros(longest, table.dtype)
+    masks = np.zeros((longest, n_labels), np.bool_)
+    MS = np.zeros((longest * n_labels if bigrams[0].shape[0] else 0, width), table.dtype)
+    scratch = (e, a, b, c, r, masks, MS)
+    loss = 0.0
+    for s in range(s_begin, s_end):
+        weight = table.dtype.type(instance[s]) if instance.shape[0] else table.dtype.type(1)
+        loss += sentence(
+            offsets[s], offsets[s + 1] - offsets[s], n_labels, tokens, bigrams, labels, table, weights, T, M, MT, M_exp, weight, scratch, R, X, XD, residual
+        )
+    return loss

@@ -1,0 +1,77 @@
+"""From residuals of tokens to the gradient: every attribute sums the residuals of its own tokens.
+
+    g[a, j] = Σ_{t has a} R[t, j]
+
+Each output is one sum in a fixed order, so attributes can be shared out among threads in any way and
+the result is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.rows import sum_rows, weigh_rows
+
+u8 = np.uint64
+
+
+@kernel
+def fill_table(begin, end, ptr, labels, row_of, weights, table):
+    """table[row of attribute] = its weights by label, for the attributes begin … end − 1 that have a row."""
+    for a in range(u8(begin), u8(end)):
+        if row_of[a] >= 0:
+            row = u8(row_of[a])
+            for f in range(u8(ptr[a]), u8(ptr[a + u8(1)])):
+                table[row, u8(labels[f])] = weights[f]
+
+
+@kernel
+def sum_lists(begin, end, ptr, ids, first, table):
+    """table[first + i] = Σ of the rows in list i, for the lists begin … end − 1."""
+    for i in range(begin, end):
+        sum_rows(table, first + i, table, ids, ptr[i], ptr[i + 1])
+
+
+@kernel
+def attribute_gradient(begin, end, ptr, labels, posting_ptr, postings, values, R, gradient):
+    """gradient[f] = Σ over the tokens of f's attribute of R[token, f's label]; attributes begin … end − 1."""
+    total = np.zeros((1, R.shape[1]), R.dtype)
+    weighted = values.shape[0] > 0
+    for a in range(begin, end):
+        first, last = ptr[a], ptr[a + 1]
+        if last - first > 2:
+            if weighted:
+                weigh_rows(total, 0, R, postings, values, posting_ptr[a], posting_ptr[a + 1])
+            else:
+                sum_rows(total, 0, R, postings, posting_ptr[a], posting_ptr[a + 1])
+            for f in range(u8(first), u8(last)):
+                gradient[f] = total[0, u8(labels[f])]
+        else:
+            for f in range(u8(first), u8(last)):
+                j, one = u8(labels[f]), R[0, 0] * 0
+                for q in range(u8(posting_ptr[a]), u8(posting_ptr[a + 1])):
+                    if weighted:
+                        one += R[u8(postings[q]), j] * values[q]
+                    else:
+                        one += R[u8(postings[q]), j]
+                gradient[f] = one
+
+
+@kernel
+def sum_postings(begin, end, ptr, postings, residual, gradient):
+    """gradient[f] = Σ residual[q] over the entries q of feature f."""
+    for f in range(begin, end):
+        total = 0.0
+        for q in range(ptr[f], ptr[f + 1]):
+            total += residual[postings[q]]
+        gradient[f] = total
+
+
+@kernel(fastmath=REORDER)
+def curvature(begin, end, R):
+    """Residuals p − y of certain tokens to p·(1 − p): r + y·… is told by its sign, |r|·(1 − |r|)."""
+    for t in range(begin, end):
+        for j in range(R.shape[1]):
+            p = abs(R[t, j])
+            R[t, j] = p * (1 - p)

@@ -1,0 +1,168 @@
+"""Templates as arithmetic: a key per token from shifted columns, and keys to attribute numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels.compile import kernel
+
+u8 = np.uint64
+_GOLDEN = u8(0x9E3779B97F4A7C15)
+
+
+@kernel
+def template_keys(columns, offsets, which, shift, sizes, reach, keys):
+    """keys[t] = mixed-radix number of the items (column which[i] at t + shift[i]) of one template.
+
+    columns (D, N): codes, -1 where a value is unknown. Past a sentence's first or last token, at
+    distance d = 1 … reach, the item is boundary symbol sizes[i] + d − 1 before it and
+    sizes[i] + reach + d − 1 behind it, so an item has sizes[i] + 2·reach values. A key with an unknown
+    item is -1.
+    """
+    n_items = which.shape[0]
+    for s in range(offsets.shape[0] - 1):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            key = np.int64(0)
+            for i in range(n_items):
+                p = t + shift[i]
+                if p < first:
+                    code = sizes[i] + (first - p) - 1
+                elif p >= last:
+                    code = sizes[i] + reach + (p - last)
+                else:
+                    code = np.int64(columns[which[i], p])
+                if code < 0:
+                    key = np.int64(-1)
+                    break
+                key = key * (sizes[i] + 2 * reach) + code
+            keys[t] = key
+
+
+@kernel
+def factorize(keys, ids):
+    """ids[t] = number of keys[t] in order of first occurrence, -1 for a negative key.
+
+    Returns (distinct keys, how often each occurred).
+    """
+    capacity = u8(1024)
+    slots = np.full(1024, -1, np.int32)
+    distinct = np.empty(512, np.int64)
+    counts = np.zeros(512, np.int64)
+    n = u8(0)
+    for t in range(u8(keys.shape[0])):
+        key = keys[t]
+        if key < 0:
+            ids[t] = -1
+            continue
+        k = ((u8(key) * _GOLDEN) >> u8(20)) & (capacity - u8(1))
+        while True:
+            c = slots[k]
+            if c < 0:
+                if n * u8(2) >= capacity:
+                    capacity *= u8(4)
+                    slots = np.full(capacity, -1, np.int32)
+                    for i in range(n):
+                        k = ((u8(distinct[i]) * _GOLDEN) >> u8(20)) & (capacity - u8(1))
+                        while slots[k] >= 0:
+                            k = (k + u8(1)) & (capacity - u8(1))
+                        slots[k] = np.int32(i)
+                    more = np.empty(capacity // u8(2), np.int64)
+                    more[:n] = distinct[:n]
+                    distinct = more
+                    more = np.zeros(capacity // u8(2), np.int64)
+                    more[:n] = counts[:n]
+                    counts = more
+                    k = ((u8(key) * _GOLDEN) >> u8(20)) & (capacity - u8(1))
+                    continue
+                slots[k] = np.int32(n)
+                distinct[n] = key
+                counts[n] = 1
+                ids[t] = n
+                n += u8(1)
+                break
+            if distinct[u8(c)] == key:
+                ids[t] = c
+                counts[u8(c)] += 1
+                break
+            k = (k + u8(1)) & (capacity - u8(1))
+    return distinct[:n].copy(), counts[:n].copy()
+
+
+@kernel
+def fill_key_slots(keys, slot_keys, slot_ids):
+    """Hash table from key to its position in ``keys``; slot_keys all -1, a power of two ≥ 2·len(keys)."""
+    mask = u8(slot_keys.shape[0] - 1)
+    for i in range(u8(keys.shape[0])):
+        k = ((u8(keys[i]) * _GOLDEN) >> u8(20)) & mask
+        while slot_keys[k] >= 0:
+            k = (k + u8(1)) & mask
+        slot_keys[k] = keys[i]
+        slot_ids[k] = np.int32(i)
+
+
+@kernel
+def find_keys(slot_keys, slot_ids, keys, base, ids):
+    """ids[t] = base + position of keys[t], or -1 if the key is unknown."""
+    mask = u8(slot_keys.shape[0] - 1)
+    for t in range(u8(keys.shape[0])):
+        key = keys[t]
+        ids[t] = -1
+        if key < 0:
+            continue
+        k = ((u8(key) * _GOLDEN) >> u8(20)) & mask
+        while True:
+            found = slot_keys[k]
+            if found == key:
+                ids[t] = slot_ids[k] + np.int32(base)
+                break
+            if found < 0:
+                break
+            k = (k + u8(1)) & mask
+
+
+@kernel
+def observed_labels(ptr, ids, label_bits, bits):
+    """bits[a] |= label_bits[t] for every attribute a of every token t; both are rows of bytes."""
+    for t in range(ptr.shape[0] - 1):
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            a = u8(ids[q])
+            for k in range(u8(bits.shape[1])):
+                bits[a, k] |= label_bits[t, k]
+
+
+@kernel
+def compact(matrix, ptr, ids):
+    """Rows of attribute numbers per template (K, N), -1 for none, to a list per token: ids[ptr[t]:ptr[t+1]]."""
+    k = u8(0)
+    for t in range(u8(matrix.shape[1])):
+        ptr[t] = k
+        for j in range(u8(matrix.shape[0])):
+            if matrix[j, t] >= 0:
+                ids[k] = matrix[j, t]
+                k += u8(1)
+    ptr[u8(matrix.shape[1])] = k
+    return np.int64(k)
+
+
+@kernel
+def transpose(ptr, ids, values, first, out_ptr, out_ids, out_values):
+    """Add the lists ids[ptr[t]:ptr[t+1]] to the inverse lists; entry t is written as first + t.
+
+    out_ptr[a] is where the next entry of a goes, and has moved behind the last one afterwards.
+    """
+    weighted = values.shape[0] > 0
+    for t in range(ptr.shape[0] - 1):
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            a = u8(ids[q])
+            p = u8(out_ptr[a])
+            out_ids[p] = np.uint32(first + t)
+            if weighted:
+                out_values[p] = values[q]
+            out_ptr[a] = np.int64(p + u8(1))
+
+
+@kernel
+def count(ids, counts):
+    for q in range(u8(ids.shape[0])):
+        counts[u8(ids[q])] += 1

@@ -1,0 +1,182 @@
+"""One sentence as a chain: every sequence of T labels has a score, p(y) = exp(score(y)) / Z.
+
+    score(y) = Σ_t scores[t, y_t] + Σ_t transitions[t, y_t, y_{t+1}] + Σ_{t≥2} trigrams[y_{t-2}, y_{t-1}, y_t]
+
+Without trigrams the chain is of first order. A score of -inf forbids. Everything here is exact; the
+sums are in kernels/logspace.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from loglin.errors import LoglinError
+from loglin.kernels import logspace
+from loglin.structures.local import checked_scores, restricted_scores
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A distribution over the label sequences of one sentence. The arrays are copied and never change."""
+
+    scores: np.ndarray  # (T, L)
+    transitions: np.ndarray  # (L, L), or (T-1, L, L) with one matrix for each step
+    trigrams: np.ndarray | None = None  # (L, L, L) in a second-order chain
+
+    def __post_init__(self) -> None:
+        scores = checked_scores("scores", self.scores)
+        if scores.ndim != 2 or scores.shape[1] == 0:
+            raise LoglinError(f"scores must have shape (T, L) with at least one label, not {scores.shape}.")
+        T, L = scores.shape
+        transitions = checked_scores("transitions", self.transitions)
+        if transitions.shape not in ((L, L), (max(T - 1, 0), L, L)):
+            raise LoglinError(
+                f"transitions must have shape {(L, L)} or {(max(T - 1, 0), L, L)} "
+                f"to fit scores of shape {(T, L)}, not {transitions.shape}."
+            )
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "transitions", transitions)
+        if self.trigrams is not None:
+            trigrams = checked_scores("trigrams", self.trigrams)
+            if trigrams.shape != (L, L, L):
+                raise LoglinError(f"trigrams must have shape {(L, L, L)}, not {trigrams.shape}.")
+            object.__setattr__(self, "trigrams", trigrams)
+
+    def score(self, labels: Iterable[int]) -> float:
+        """The score of one sequence of T labels."""
+        y = np.asarray(labels if isinstance(labels, np.ndarray) else list(labels))
+        T, L = self.scores.shape
+        if y.shape != (T,):
+            raise LoglinError(f"Cannot score labels of shape {y.shape}; the sentence has {T} positions.")
+        if T == 0:
+            return 0.0
+        if y.dtype.kind not in "iu" or y.min() < 0 or y.max() >= L:
+            raise LoglinError(f"Cannot score labels {y.tolist()}; give integers from 0 to {L - 1}.")
+        steps = np.broadcast_to(self.transitions, (T - 1, L, L))
+        total = self.scores[np.arange(T), y].sum() + steps[np.arange(T - 1), y[:-1], y[1:]].sum()
+        if self.trigrams is not None:
+            total += self.trigrams[y[:-2], y[1:-1], y[2:]].sum()
+        return float(total)
+
+    def partition(self) -> float:
+        """log Z; -inf if no sequence is possible."""
+        return float(logspace.log_partition(self._alpha))
+
+    def marginals(self) -> np.ndarray:
+        """Probability of each label at each position: (T, L)."""
+        logz = self._possible_partition()
+        nodes = np.empty_like(self.scores)
+        logspace.node_marginals(self._alpha, self._beta, logz, nodes)
+        return nodes
+
+    def transition_marginals(self) -> np.ndarray:
+        """Probability of labels b, c at positions t, t + 1: (T-1, L, L)."""
+        logz = self._possible_partition()
+        T, L = self.scores.shape
+        pairs = np.empty((max(T - 1, 0), L, L))
+        logspace.pair_marginals(*self._arrays, self._alpha, self._beta, logz, pairs, np.empty((0, L, L)))
+        return pairs
+
+    def best(self) -> tuple[np.ndarray, float]:
+        """The best sequence, of equals the lexicographically first, and its score: (T,), float."""
+        labels = np.empty(len(self.scores), dtype=np.int64)
+        score = float(logspace.best_path(*self._arrays, labels))
+        if score == -math.inf:
+            raise self._impossible()
+        return labels, score
+
+    def nbest(self, k: int) -> list[tuple[np.ndarray, float]]:
+        """The k best possible sequences in order of score, ties lexicographically; fewer if fewer exist."""
+        if k < 0:
+            raise LoglinError(f"Cannot list {k} sequences; give a number of at least 0.")
+        T, L = self.scores.shape
+        k = min(int(k), L**T)
+        labels = np.empty((k, T), dtype=np.int64)
+        totals = np.empty(k)
+        count = logspace.best_paths(*self._arrays, labels, totals)
+        return [(labels[r], float(totals[r])) for r in range(count)]
+
+    def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """n independent draws: (n, T)."""
+        self._possible_partition()
+        uniforms = rng.random((n, len(self.scores)))
+        labels = np.empty(uniforms.shape, dtype=np.int64)
+        logspace.sample_paths(*self._arrays, self._beta, uniforms, labels)
+        return labels
+
+    def entropy(self) -> float:
+        """Entropy of the whole sequence in nats."""
+        self._possible_partition()
+        return float(logspace.sequence_entropy(*self._arrays, self._beta))
+
+    def span_probability(self, start: int, allowed: np.ndarray) -> float:
+        """Probability that every label at start + i, i < k, lies in ``allowed[i]``; allowed (k, L) bool."""
+        T, L = self.scores.shape
+        allowed = np.array(allowed, dtype=bool, order="C")
+        if allowed.ndim != 2 or allowed.shape[1] != L:
+            raise LoglinError(f"allowed must have shape (k, {L}), not {allowed.shape}.")
+        if not 0 <= start <= start + len(allowed) <= T:
+            raise LoglinError(
+                f"A span of {len(allowed)} positions from {start} on does not fit a sentence of {T}."
+            )
+        logz = self._possible_partition()
+        if len(allowed) == 0:
+            return 1.0
+        inside = logspace.span_log_sum(*self._arrays, self._alpha, self._beta, int(start), allowed)
+        return math.exp(min(inside - logz, 0.0))
+
+    def restrict(self, allowed: Mapping[int, int | Iterable[int]]) -> Chain:
+        """Limit positions to one label or several: ``{position: label}`` or ``{position: labels}``."""
+        return replace(self, scores=restricted_scores(self.scores, allowed, "position"))
+
+    def forbid(
+        self, legal: np.ndarray, first: np.ndarray | None = None, last: np.ndarray | None = None
+    ) -> Chain:
+        """Keep only transitions in ``legal`` (L, L), first labels in ``first`` (L,), last in ``last``."""
+        L = self.scores.shape[1]
+        scores = self.scores.copy()
+        if first is not None:
+            scores[:1, ~_mask("first", first, (L,))] = -np.inf
+        if last is not None:
+            scores[-1:, ~_mask("last", last, (L,))] = -np.inf
+        transitions = np.where(_mask("legal", legal, (L, L)), self.transitions, -np.inf)
+        return replace(self, scores=scores, transitions=transitions)
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """scores (T, L), transitions (K, L, L), trigrams (0 or L, L, L): what every kernel takes."""
+        L = self.scores.shape[1]
+        trigrams = np.empty((0, L, L)) if self.trigrams is None else self.trigrams
+        return self.scores, self.transitions.reshape(-1, L, L), trigrams
+
+    @cached_property
+    def _alpha(self) -> np.ndarray:  # (T, H, L)
+        return logspace.forward(*self._arrays)
+
+    @cached_property
+    def _beta(self) -> np.ndarray:  # (T, H, L)
+        return logspace.backward(*self._arrays)
+
+    def _possible_partition(self) -> float:
+        logz = self.partition()
+        if logz == -math.inf:
+            raise self._impossible()
+        return logz
+
+    def _impossible(self) -> LoglinError:
+        T, L = self.scores.shape
+        return LoglinError(
+            f"No sequence of {T} labels out of {L} is possible; allow more labels or transitions."
+        )
+
+
+def _mask(name: str, mask: object, shape: tuple[int, ...]) -> np.ndarray:
+    result = np.array(mask, dtype=bool)
+    if result.shape != shape:
+        raise LoglinError(f"{name} must have shape {shape}, not {result.shape}.")
+    return result

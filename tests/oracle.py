@@ -1,0 +1,131 @@
+"""The truth by enumeration: every analysis is listed with its score, and sums are sums over the list.
+
+Nothing here comes from loglin, and nothing is fast. Impossible analyses (score -inf) are not listed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+Listing = list[tuple[tuple[int, ...], float]]  # (labels, score) of every possible sequence
+
+
+def chain_score(scores, transitions, trigrams, labels) -> float:
+    """scores (T, L), transitions (L, L) or (T-1, L, L), trigrams None or (L, L, L)."""
+    terms = [scores[t][y] for t, y in enumerate(labels)]
+    for t in range(len(labels) - 1):
+        step = transitions if np.ndim(transitions) == 2 else transitions[t]
+        terms.append(step[labels[t]][labels[t + 1]])
+    if trigrams is not None:
+        terms += [trigrams[a][b][c] for a, b, c in zip(labels, labels[1:], labels[2:], strict=False)]
+    return -math.inf if -math.inf in terms else math.fsum(terms)
+
+
+def chain(scores, transitions, trigrams=None) -> Listing:
+    """Every possible sequence in lexicographic order."""
+    T, L = np.shape(scores)
+    listed = (
+        (y, chain_score(scores, transitions, trigrams, y)) for y in itertools.product(range(L), repeat=T)
+    )
+    return [(y, score) for y, score in listed if score > -math.inf]
+
+
+def local(scores, candidates=None) -> list[Listing]:
+    """For each row, every possible label as a sequence of length one."""
+    return [
+        [
+            ((l,), float(score))
+            for l, score in enumerate(row)
+            if score > -math.inf and (candidates is None or candidates[i][l])
+        ]
+        for i, row in enumerate(scores)
+    ]
+
+
+def log_partition(listing: Listing) -> float:
+    if not listing:
+        return -math.inf
+    peak = max(score for _, score in listing)
+    return peak + math.log(math.fsum(math.exp(score - peak) for _, score in listing))
+
+
+def probabilities(listing: Listing) -> list[float]:
+    peak = max(score for _, score in listing)
+    weights = [math.exp(score - peak) for _, score in listing]
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def node_marginals(listing: Listing, T: int, L: int) -> np.ndarray:
+    nodes = np.zeros((T, L))
+    for (y, _), p in zip(listing, probabilities(listing), strict=True):
+        for t in range(T):
+            nodes[t, y[t]] += p
+    return nodes
+
+
+def pair_marginals(listing: Listing, T: int, L: int) -> np.ndarray:
+    pairs = np.zeros((max(T - 1, 0), L, L))
+    for (y, _), p in zip(listing, probabilities(listing), strict=True):
+        for t in range(T - 1):
+            pairs[t, y[t], y[t + 1]] += p
+    return pairs
+
+
+def triple_counts(listing: Listing, T: int, L: int) -> np.ndarray:
+    """Expected number of times that labels a, b, c stand in a row."""
+    triples = np.zeros((L, L, L))
+    for (y, _), p in zip(listing, probabilities(listing), strict=True):
+        for t in range(T - 2):
+            triples[y[t], y[t + 1], y[t + 2]] += p
+    return triples
+
+
+def ranked(listing: Listing) -> Listing:
+    """Best first; equal scores in lexicographic order of labels."""
+    return sorted(listing, key=lambda item: (-item[1], item[0]))
+
+
+def best_set(listing: Listing, tolerance: float = 1e-9) -> set[tuple[int, ...]]:
+    """Every sequence whose score is the maximum."""
+    peak = max(score for _, score in listing)
+    return {y for y, score in listing if score >= peak - tolerance * max(1.0, abs(peak))}
+
+
+def entropy(listing: Listing) -> float:
+    return math.fsum(-p * math.log(p) for p in probabilities(listing) if p > 0)
+
+
+def span_probability(listing: Listing, start: int, allowed) -> float:
+    """allowed (k, L): may position start + i take label l?"""
+    return math.fsum(
+        p
+        for (y, _), p in zip(listing, probabilities(listing), strict=True)
+        if all(mask[y[start + i]] for i, mask in enumerate(allowed))
+    )
+
+
+def numeric_gradient(f: Callable[[np.ndarray], float], x: np.ndarray, h: float = 1e-5) -> np.ndarray:
+    """Central differences of f at x, entry by entry."""
+    x = np.array(x, dtype=np.float64)
+    gradient = np.zeros_like(x)
+    for index in np.ndindex(x.shape):
+        kept = x[index]
+        x[index] = kept + h
+        above = f(x)
+        x[index] = kept - h
+        below = f(x)
+        x[index] = kept
+        gradient[index] = (above - below) / (2 * h)
+    return gradient
+
+
+def random_chain(rng: np.random.Generator, T: int, L: int, order: int = 1, per_step: bool = False):
+    """scores (T, L), transitions (L, L) or (T-1, L, L), trigrams None or (L, L, L), all standard normal."""
+    transitions = rng.normal(size=(max(T - 1, 0), L, L) if per_step else (L, L))
+    trigrams = rng.normal(size=(L, L, L)) if order == 2 else None
+    return rng.normal(size=(T, L)), transitions, trigrams
