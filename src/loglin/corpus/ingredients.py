@@ -196,7 +196,7 @@ class _Filler:
         return self._pick(lexicon.BRANDS)
 
     def before(self) -> str:
-        return self._pick(self.kind.before if self.kind.before.seen else lexicon.SLICED)
+        return self._pick(self.kind.before)
 
     def after(self) -> str:
         return self._pick(self.kind.after)

@@ -153,7 +153,7 @@ class TemplateExtractor:
             key, code = divmod(key, len(vocabulary) + 2 * reach)
             if code < len(vocabulary):
                 values.append(vocabulary[code])
-            else:  # boundary symbols, as CRF++ writes them
+            else:  # boundary symbols, written as in CRF++
                 d = code - len(vocabulary)
                 values.append(f"_B-{d + 1}" if d < reach else f"_B+{d - reach + 1}")
         return reversed(values)
@@ -191,7 +191,7 @@ class TemplateExtractor:
             np.zeros(1, np.int64),
             np.array([item.offset]),
             np.array([len(values)]),
-            abs(item.offset),
+            1,
             word,
         )
         inside = np.where(word < len(values), word, len(values))

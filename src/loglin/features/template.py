@@ -8,6 +8,7 @@
     U03:%suffix[0,0,3]        any function of loglin.features.functions
     U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
     #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
+    #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class TemplateSet:
     templates: tuple[Template, ...]
     source: str = "template"
     lines: tuple[str, ...] = field(default=(), repr=False)  # as written, kept in the model file
+    boundary: str = "side"  # side: one symbol before and one behind a sentence; distance: one per distance
 
     @property
     def columns(self) -> int:
@@ -66,7 +68,9 @@ class TemplateSet:
 
     @property
     def reach(self) -> int:
-        """The largest distance of an item from its token."""
+        """How many boundary symbols there are on each side of a sentence."""
+        if self.boundary == "side":
+            return 1
         return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
 
     def of_kind(self, kind: str) -> list[Template]:
@@ -90,13 +94,15 @@ def parse_templates(text: str, source: str = "template") -> TemplateSet:
             templates += _parse_line(line, place)
     if not templates:
         raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
+    boundary = "side"
     for place, values, names in options:
         known = {t.name for t in templates}
         for name in names:
             if name not in known:
                 raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
+        boundary = values.pop("boundary", boundary)
         templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
-    return TemplateSet(tuple(templates), source, tuple(lines))
+    return TemplateSet(tuple(templates), source, tuple(lines), boundary)
 
 
 def _parse_line(line: str, place: str) -> list[Template]:
@@ -170,12 +176,14 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 values[key] = int(value)
             elif key == "variance" and float(value) > 0:
                 values[key] = float(value)
+            elif key == "boundary" and value in ("side", "distance"):
+                values[key] = value
             elif "=" in word:
                 raise ValueError
             else:
                 names.append(word)
         except ValueError:
             raise LoglinError(
-                f"{place}: {word!r} is no option; write min_count=2 or variance=0.5, then template names"
+                f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or boundary=distance, then template names"
             ) from None
     return values, names

@@ -1,10 +1,10 @@
 """Sums over the label sequences of a sentence, in scaled probabilities: the training pass.
 
     e  (n, W)    scores, then exp(score − shift), of every token and label; W = labels padded
-    a  (n, W)    α̂, normalized at every token;  c (n,) 1 / normalizer
-    b  (n, W)    e·β̂·c, so that p(y_t = i, y_{t+1} = j) = a[t, i]·M[i, j]·b[t+1, j]
+    a  (n, W)    α, rescaled at every token by c (n,), 1 / the sum of its row
+    b  (n, W)    e·β, rescaled, so that p(y_t = i, y_{t+1} = j) = c[t]·a[t, i]·M[i, j]·b[t+1, j]
     r  (n, W)    p(y_t = j), later minus what was observed
-    M  (K, W)    exp(transition): K = L rows, the same for every step, or n·L rows, one matrix per token
+    M  (K, W)    exp(transition), padded with zeros: K = W, the same for every step, or n·W, one per token
 
 Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
 that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
@@ -17,7 +17,7 @@ import numpy as np
 
 from loglin.kernels import logspace
 from loglin.kernels.compile import REORDER, kernel
-from loglin.kernels.rows import exp_row, mix_rows, sum_rows, weigh_rows
+from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
 
 u8 = np.uint64
 LIMIT = 60.0  # a shifted score above this goes to the log domain
@@ -46,7 +46,6 @@ def exponentiate(first, n, n_labels, gold, allowed, e):
     Returns whether all scores are in the safe range, and Σ shift, which scaled sums leave out.
     """
     safe, shifts = True, 0.0
-    width = e.shape[1]
     for t in range(n):
         y = gold[first + t]
         if y >= 0:
@@ -56,40 +55,34 @@ def exponentiate(first, n, n_labels, gold, allowed, e):
             for j in range(n_labels):
                 if allowed[~y, j] and e[t, j] > shift:
                     shift = e[t, j]
-        top = shift
-        for j in range(n_labels):
-            top = max(top, e[t, j])
         if abs(shift) < np.inf:
             shifts += shift
-        if not (top - shift < LIMIT and abs(shift) < np.inf):
-            safe = False
-            shift = e[t, 0] * 0
-        exp_row(e, t, shift)
-        for j in range(n_labels, width):
+        top = exp_row(e, t, shift)
+        safe = safe and top - 0 < LIMIT
+        for j in range(n_labels, e.shape[1]):
             e[t, j] = 0
     return safe, shifts
 
 
-@kernel(fastmath=REORDER)
+@kernel
 def forward(n, n_labels, e, M, per_token, a, c):
-    """α̂_t[j] = e_t[j]·Σ_i α̂_{t−1}[i]·M[i, j] / z_t. Returns Σ log z_t, -inf or NaN if it under- or overflowed."""
+    """α_t[j] = c_{t−1}·e_t[j]·Σ_i α_{t−1}[i]·M[i, j], 1/c_t = Σ_j α_t[j].
+
+    Returns Σ −log c_t = log Z, infinite or NaN if it under- or overflowed.
+    """
     width = e.shape[1]
     total, product = 0.0, 1.0
+    scale = e[0, 0] * 0 + 1
     for t in range(n):
-        z = e[t, 0] * 0
         if t > 0:
-            mix_rows(a, t, a, (t - 1) * width, 1, M, t * n_labels if per_token else 0, 1, n_labels)
-            for j in range(width):
-                a[t, j] *= e[t, j]
-                z += a[t, j]
+            z = step_forward(a, t, M, t * width if per_token else 0, e, scale)
         else:
+            z = e[t, 0] * 0
             for j in range(width):
                 a[t, j] = e[t, j]
-                z += a[t, j]
+                z += e[t, j]
         scale = 1 / z
         c[t] = scale
-        for j in range(width):
-            a[t, j] *= scale
         product *= np.float64(z)
         if not 1e-200 < product < 1e200:
             total += np.log(product)
@@ -97,41 +90,26 @@ def forward(n, n_labels, e, M, per_token, a, c):
     return total + np.log(product)
 
 
-@kernel(fastmath=REORDER)
+@kernel
 def backward(n, n_labels, e, M, MT, per_token, a, c, b, r):
-    """v_t[i] = Σ_j M[i, j]·b_{t+1}[j];  b_t = e_t·v_t·c_t;  r_t = a_t·v_t = p(y_t | x)."""
+    """v_t[i] = c_t·Σ_j M[i, j]·b_{t+1}[j];  b_t = e_t·v_t;  r_t = α_t·v_t = p(y_t | x)."""
     width = e.shape[1]
     for t in range(n - 1, -1, -1):
         if t == n - 1:
             for j in range(width):
-                r[t, j] = 1
+                b[t, j] = e[t, j] * c[t]
+                r[t, j] = a[t, j] * c[t]
         elif per_token:
-            row = (t + 1) * n_labels
-            for i in range(n_labels):
+            row = (t + 1) * width
+            for i in range(width):
                 v = e[t, 0] * 0
-                for j in range(width):
+                for j in range(n_labels):
                     v += M[row + i, j] * b[t + 1, j]
-                r[t, i] = v
-            for i in range(n_labels, width):
-                r[t, i] = 0
+                v *= c[t]
+                b[t, i] = e[t, i] * v
+                r[t, i] = a[t, i] * v
         else:
-            mix_rows(r, t, b, (t + 1) * width, 1, MT, 0, 1, n_labels)
-        scale = c[t]
-        for j in range(width):
-            v = r[t, j]
-            b[t, j] = e[t, j] * v * scale
-            r[t, j] = a[t, j] * v
-
-
-@kernel(fastmath=REORDER)
-def add_pairs(n, n_labels, a, b, weight, X):
-    """X[i, j] += weight·Σ_t a[t, i]·b[t+1, j]; times M this is the expected number of transitions."""
-    width = a.shape[1]
-    for t in range(n - 1):
-        for i in range(n_labels):
-            v = a[t, i] * weight
-            for j in range(width):
-                X[i, j] += v * b[t + 1, j]
+            step_backward(b, t, MT, e, a, c[t], r)
 
 
 @kernel
@@ -140,8 +118,8 @@ def step_matrices(first, n, n_labels, M, bigrams, M_exp, out):
     ptr, ids, pairs = bigrams
     width = M.shape[1]
     for t in range(1, n):
-        row = t * n_labels
-        for i in range(n_labels):
+        row = t * width
+        for i in range(width):
             for j in range(width):
                 out[row + i, j] = M[i, j]
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
@@ -216,18 +194,18 @@ def gold_score(first, n, gold, T, n_labels, bigrams, weights):
 
 
 @kernel
-def add_step_residuals(first, n, n_labels, bigrams, a, M, b, weight, X, residual):
+def add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, X, residual):
     """Per-token transitions: residual[q] += weight·p(pair of entry q); X += weight·p(pair), all pairs."""
     ptr, ids, pairs = bigrams
     for t in range(1, n):
-        row = t * n_labels
+        row, scale = t * M.shape[1], weight * c[t - 1]
         for i in range(n_labels):
-            v = a[t - 1, i] * weight
+            v = a[t - 1, i] * scale
             for j in range(n_labels):
                 X[i, j] += v * M[row + i, j] * b[t, j]
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             i, j = divmod(np.int64(pairs[q]), n_labels)
-            residual[q] += weight * a[t - 1, i] * M[row + i, j] * b[t, j]
+            residual[q] += scale * a[t - 1, i] * M[row + i, j] * b[t, j]
 
 
 @kernel
@@ -254,80 +232,108 @@ def is_certain(first, n, gold, candidates):
 
 
 @kernel
-def sentence(first, n, n_labels, tokens, bigrams, labels, table, weights, T, M, MT, M_exp, weight, scratch, R, X, XD, residual):
-    """One sentence: R = weight·(p − observed) for its tokens, expected transitions; returns −log p(observed).
+def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, weight, scratch, r, X, XD, residual):
+    """Forward and backward over e: r = p(y_t), transitions weighted by ``weight``; returns log Z.
 
-    X collects a·b products that still lack the factor M, XD true pair probabilities.
+    X collects a·b products that still lack the factor M, XD true pair probabilities. If the sums leave
+    the range of numbers, nothing is added and the result is not finite.
     """
-    e, a, b, c, r, masks, MS = scratch
+    e, a, b, c, _, _ = scratch
+    total = forward(n, n_labels, e, M, per_token, a, c)
+    if abs(total) < np.inf:
+        backward(n, n_labels, e, M, MT, per_token, a, c, b, r)
+        if per_token:
+            add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, XD, residual)
+        else:
+            if weight != 1:
+                for t in range(n):
+                    c[t] *= weight
+            add_outer(X, a, b, c, n - 1)
+    return total
+
+
+@kernel
+def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
+    """r and the residuals of steps minus what was observed, where every label is known."""
+    ptr, ids, pairs = bigrams
+    for t in range(n):
+        r[t, gold[first + t]] -= 1
+    if ptr.shape[0]:
+        for t in range(1, n):
+            pair = gold[first + t - 1] * n_labels + gold[first + t]
+            for q in range(ptr[first + t], ptr[first + t + 1]):
+                if pairs[q] == pair:
+                    residual[q] -= weight
+
+
+@kernel
+def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r, X, XD, residual):
+    """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
+
+    Two sums: over all sequences, and, unless every label is known, over those that were observed.
+    """
+    e, a, b, c, masks, MS = scratch
     gold, allowed, candidates = labels
-    width = e.shape[1]
+    table, weights, T, M, MT, M_exp = parameters
     per_token = bigrams[0].shape[0] > 0
     certain = is_certain(first, n, gold, candidates)
     score_tokens(first, n, tokens, table, weights, e)
     safe, shifts = exponentiate(first, n, n_labels, gold, allowed, e)
-    S, ST = M, MT
+    S = M
     if per_token:
         step_matrices(first, n, n_labels, M, bigrams, M_exp, MS)
         S = MS
     loss = 0.0
-    for side in range(1 if certain else 2):  # B, all sequences; then A, those that were observed
+    p = r
+    for side in range(1 if certain else 2):
         sign = weight if side == 0 else -weight
-        total = 0.0
         if not certain:
             label_mask(first, n, n_labels, gold, allowed, candidates, side == 1, masks)
+            apply_mask(n, n_labels, masks, e)
+            if side == 1:
+                p = np.empty_like(r)
+        total = np.inf
         if safe:
-            if not certain:
-                apply_mask(n, n_labels, masks, e)
-            total = forward(n, n_labels, e, S, per_token, a, c)
-        if safe and abs(total) < np.inf:
-            backward(n, n_labels, e, S, ST, per_token, a, c, b, r)
-            if per_token:
-                add_step_residuals(first, n, n_labels, bigrams, a, S, b, sign, XD, residual)
-            else:
-                add_pairs(n, n_labels, a, b, sign, X)
-        else:
+            total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, sign, scratch, p, X, XD, residual)
+        if not abs(total) < np.inf:
+            safe = False
             pairs = np.empty((max(n - 1, 0), n_labels, n_labels))
             if certain:
                 label_mask(first, n, n_labels, gold, allowed, candidates, False, masks)
             score_tokens(first, n, tokens, table, weights, e)
-            total = log_fallback(first, n, n_labels, e, T, bigrams, weights, masks, r, pairs) - shifts
-            safe = False
+            total = log_fallback(first, n, n_labels, e, T, bigrams, weights, masks, p, pairs) - shifts
             add_fallback_pairs(first, n, n_labels, bigrams, pairs, sign, XD, residual)
         loss += total if side == 0 else -total
-        for t in range(n):
-            for j in range(width):
-                if side == 0:
-                    R[first + t, j] = sign * r[t, j]
-                else:
-                    R[first + t, j] += sign * r[t, j]
     if certain:
         loss -= gold_score(first, n, gold, T, n_labels, bigrams, weights)
-        for t in range(n):
-            R[first + t, gold[first + t]] -= weight
-        if per_token:
-            ptr, ids, pairs_of = bigrams
-            for t in range(1, n):
-                pair = gold[first + t - 1] * n_labels + gold[first + t]
-                for q in range(ptr[first + t], ptr[first + t + 1]):
-                    if pairs_of[q] == pair:
-                        residual[q] -= weight
+        subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual)
+    else:
+        r -= p
+    if weight != 1:
+        r *= weight
     return loss * weight
 
 
 @kernel
-def posteriors(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, instance, table, weights, T, M, MT, M_exp, longest, R, X, XD, residual):
-    """The sentences s_begin … s_end − 1: residuals of tokens, expected transitions, and the loss."""
-    width = table.shape[1]
-    e, a, b, r = np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype), np.zeros((longest, width), table.dtype)
-    c = np.zeros(longest, table.dtype)
+def new_scratch(longest, width, n_labels, per_token, like):
+    """Room for one sentence: e, a, b (n, W), c (n,), masks (n, L), matrices of steps."""
+    e, a, b = np.zeros((longest, width), like.dtype), np.zeros((longest, width), like.dtype), np.zeros((longest, width), like.dtype)
     masks = np.zeros((longest, n_labels), np.bool_)
-    MS = np.zeros((longest * n_labels if bigrams[0].shape[0] else 0, width), table.dtype)
-    scratch = (e, a, b, c, r, masks, MS)
+    steps = np.zeros((longest * width if per_token else 0, width), like.dtype)
+    return e, a, b, np.zeros(longest, like.dtype), masks, steps
+
+
+@kernel
+def posteriors(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, instance, parameters, longest, R, X, XD, residual):
+    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions; returns the loss."""
+    table = parameters[0]
+    scratch = new_scratch(longest, table.shape[1], n_labels, bigrams[0].shape[0] > 0, table)
     loss = 0.0
+    weight = table[0, 0] * 0 + 1
     for s in range(s_begin, s_end):
-        weight = table.dtype.type(instance[s]) if instance.shape[0] else table.dtype.type(1)
-        loss += sentence(
-            offsets[s], offsets[s + 1] - offsets[s], n_labels, tokens, bigrams, labels, table, weights, T, M, MT, M_exp, weight, scratch, R, X, XD, residual
-        )
+        first, last = offsets[s], offsets[s + 1]
+        if instance.shape[0]:
+            weight = instance[s]
+        if first < last:
+            loss += sentence(first, last - first, n_labels, tokens, bigrams, labels, parameters, weight, scratch, R[first:last], X, XD, residual)
     return loss

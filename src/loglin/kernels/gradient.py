@@ -34,11 +34,16 @@ def sum_lists(begin, end, ptr, ids, first, table):
 
 
 @kernel
-def attribute_gradient(begin, end, ptr, labels, posting_ptr, postings, values, R, gradient):
-    """gradient[f] = Σ over the tokens of f's attribute of R[token, f's label]; attributes begin … end − 1."""
+def attribute_gradient(begin, end, order, ptr, labels, posting_ptr, postings, values, R, gradient):
+    """gradient[f] = Σ over the tokens of f's attribute of R[token, f's label].
+
+    Attributes order[begin] … order[end − 1]; the order is that of their first tokens, so that the
+    residuals of a stretch of text are read together while they are near.
+    """
     total = np.zeros((1, R.shape[1]), R.dtype)
     weighted = values.shape[0] > 0
-    for a in range(begin, end):
+    for i in range(begin, end):
+        a = order[i]
         first, last = ptr[a], ptr[a + 1]
         if last - first > 2:
             if weighted:
@@ -56,6 +61,26 @@ def attribute_gradient(begin, end, ptr, labels, posting_ptr, postings, values, R
                     else:
                         one += R[u8(postings[q]), j]
                 gradient[f] = one
+
+
+@kernel
+def order_by_first(posting_ptr, postings, starts, order):
+    """Attributes in order of their first posting; starts (largest posting + 2,) is zero at first."""
+    n = posting_ptr.shape[0] - 1
+    for a in range(n):
+        if posting_ptr[a] < posting_ptr[a + 1]:
+            starts[postings[posting_ptr[a]] + 1] += 1
+    for t in range(starts.shape[0] - 1):
+        starts[t + 1] += starts[t]
+    k = starts[starts.shape[0] - 1]
+    for a in range(n):
+        if posting_ptr[a] < posting_ptr[a + 1]:
+            t = postings[posting_ptr[a]]
+            order[starts[t]] = a
+            starts[t] += 1
+        else:  # attributes without a token have no gradient but their place
+            order[k] = a
+            k += 1
 
 
 @kernel

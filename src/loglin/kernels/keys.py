@@ -15,9 +15,9 @@ def template_keys(columns, offsets, which, shift, sizes, reach, keys):
     """keys[t] = mixed-radix number of the items (column which[i] at t + shift[i]) of one template.
 
     columns (D, N): codes, -1 where a value is unknown. Past a sentence's first or last token, at
-    distance d = 1 … reach, the item is boundary symbol sizes[i] + d − 1 before it and
-    sizes[i] + reach + d − 1 behind it, so an item has sizes[i] + 2·reach values. A key with an unknown
-    item is -1.
+    distance d, the item is boundary symbol sizes[i] + min(d, reach) − 1 before it and
+    sizes[i] + reach + min(d, reach) − 1 behind it, so an item has sizes[i] + 2·reach values. A key with an
+    unknown item is -1.
     """
     n_items = which.shape[0]
     for s in range(offsets.shape[0] - 1):
@@ -27,9 +27,9 @@ def template_keys(columns, offsets, which, shift, sizes, reach, keys):
             for i in range(n_items):
                 p = t + shift[i]
                 if p < first:
-                    code = sizes[i] + (first - p) - 1
+                    code = sizes[i] + min(first - p, reach) - 1
                 elif p >= last:
-                    code = sizes[i] + reach + (p - last)
+                    code = sizes[i] + reach + min(p - last, reach - 1)
                 else:
                     code = np.int64(columns[which[i], p])
                 if code < 0:
@@ -166,3 +166,46 @@ def transpose(ptr, ids, values, first, out_ptr, out_ids, out_values):
 def count(ids, counts):
     for q in range(u8(ids.shape[0])):
         counts[u8(ids[q])] += 1
+
+
+@kernel
+def count_scored(ptr, ids, heads, feature_ptr, row_of, row_ptr, entry_ptr):
+    """Lengths of each token's two lists: rows of the table (its heads included) and single weights."""
+    rows, entries = 0, 0
+    for t in range(ptr.shape[0] - 1):
+        row_ptr[t], entry_ptr[t] = rows, entries
+        rows += heads.shape[1]
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            a = u8(ids[q])
+            if row_of[a] >= 0:
+                rows += 1
+            else:
+                entries += feature_ptr[a + u8(1)] - feature_ptr[a]
+    row_ptr[ptr.shape[0] - 1], entry_ptr[ptr.shape[0] - 1] = rows, entries
+
+
+@kernel
+def fill_scored(ptr, ids, values, heads, first_head, feature_ptr, labels, row_of, row_ids, row_values, entry_ids, entry_labels, entry_values):
+    """Fill the lists that count_scored measured."""
+    rows, entries = u8(0), u8(0)
+    weighted = values.shape[0] > 0
+    for t in range(ptr.shape[0] - 1):
+        for h in range(heads.shape[1]):
+            row_ids[rows] = first_head + heads[t, h]
+            if weighted:
+                row_values[rows] = 1
+            rows += u8(1)
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            a = u8(ids[q])
+            if row_of[a] >= 0:
+                row_ids[rows] = row_of[a]
+                if weighted:
+                    row_values[rows] = values[q]
+                rows += u8(1)
+            else:
+                for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
+                    entry_ids[entries] = f
+                    entry_labels[entries] = labels[f]
+                    if weighted:
+                        entry_values[entries] = values[q]
+                    entries += u8(1)

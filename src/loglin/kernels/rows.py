@@ -6,13 +6,16 @@ engine does to rows is one of
     sum_rows       out[o] = Σ_q table[index[q]]                     scores = X·W, gradient = Xᵀ·R
     weigh_rows     out[o] = Σ_q value[q]·table[index[q]]            the same with real-valued features
     spread_row     table[index[q]] += value·row, where allowed      one stochastic step
-    mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            one step of forward or backward
+    step_forward   a[t] = scale·e[t]·Σ_k a[t−1, k]·M[k]             one step of forward
+    step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
+    mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            the same without its factors
+    add_outer      X += Σ_t scale[t]·a[t] ⊗ b[t+1]                  expected transitions
     best_rows      out[o] = max_k coefficient[k] + matrix[k]        one step of Viterbi
     exp_row        row = exp(row − shift)
 
 Plain loops keep the accumulators of a row in memory, at several times the cost; here they are
-written with LLVM vectors and stay in registers. Four vectors (32 labels) are the widest block; wider
-rows are done block by block. ``tests/test_rows.py`` compares each with NumPy in both precisions.
+written with LLVM vectors and stay in registers. A row is walked in blocks of up to four vectors
+(32 labels). Being intrinsics, they also spare the reference counting of a call with arrays.
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from loglin.kernels.compile import kernel
-
 LANES = 8
 _BLOCK = 4  # vectors per block
-_I8, _I32, _I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _CONTRACT = ("contract",)
+_WHOLE = ir.VectorType(_I32, LANES)
+_int64 = types.int64
 
 
 def padded(n_labels: int) -> int:
@@ -37,338 +40,349 @@ def padded(n_labels: int) -> int:
 
 
 class _Emitter:
-    """Writes vector code for one call: where arrays are, how vectors are loaded and stored."""
+    """Writes the vector code of one primitive; arguments are reached by their position."""
 
-    def __init__(self, context, builder, element):
-        self.context, self.builder = context, builder
+    def __init__(self, context, builder, signature, args):
+        self.context, self.b, self.args, self.types = context, builder, args, signature.args
+        element = signature.args[0].dtype
         self.scalar = ir.FloatType() if element == types.float32 else ir.DoubleType()
         self.align = 4 if element == types.float32 else 8
         self.vector = ir.VectorType(self.scalar, LANES)
 
-    def data(self, array_type, value):
-        return self.context.make_array(array_type)(self.context, self.builder, value).data
+    def array(self, position):
+        return self.context.make_array(self.types[position])(self.context, self.b, self.args[position])
+
+    def data(self, position, offset=None):
+        pointer = self.array(position).data
+        return pointer if offset is None else self.at(pointer, offset)
+
+    def width(self, position):
+        return cgutils.unpack_tuple(self.b, self.array(position).shape)[-1]
 
     def int(self, value):
         return ir.Constant(_I64, value)
 
-    def widen(self, value):
-        """An index of any unsigned or signed type as a 64-bit integer (indices are never negative)."""
-        return value if value.type == _I64 else self.builder.zext(value, _I64)
+    def index(self, position, q):
+        """An array's element as a 64-bit index; indices are never negative, whatever their type."""
+        value = self.b.load(self.at(self.data(position), q))
+        return value if value.type == _I64 else self.b.zext(value, _I64)
 
-    def at(self, pointer, index):
-        return self.builder.gep(pointer, [index])
+    def at(self, pointer, offset):
+        return self.b.gep(pointer, [offset])
 
     def load(self, pointer, k):
         place = self.at(pointer, self.int(LANES * k))
-        loaded = self.builder.load(self.builder.bitcast(place, self.vector.as_pointer()))
+        loaded = self.b.load(self.b.bitcast(place, self.vector.as_pointer()))
         loaded.align = self.align
         return loaded
 
-    def store(self, value, pointer, k, vector=None):
+    def store(self, value, pointer, k):
         place = self.at(pointer, self.int(LANES * k))
-        stored = self.builder.store(value, self.builder.bitcast(place, (vector or self.vector).as_pointer()))
-        stored.align = self.align if vector is None else 4
+        stored = self.b.store(value, self.b.bitcast(place, value.type.as_pointer()))
+        stored.align = self.align if value.type == self.vector else 4
 
-    def splat(self, value, vector=None):
-        vector = vector or self.vector
-        one = self.builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_I32, 0))
-        lanes = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
-        return self.builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
+    def splat(self, value):
+        vector = ir.VectorType(value.type, LANES)
+        one = self.b.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_I32, 0))
+        return self.b.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(_WHOLE, [0] * LANES))
 
     def constant(self, value):
         return ir.Constant(self.vector, [float(value)] * LANES)
 
-    def accumulators(self, n, start=0.0, vector=None):
-        first = self.constant(start) if vector is None else ir.Constant(vector, [0] * LANES)
-        slots = [cgutils.alloca_once_value(self.builder, first) for _ in range(n)]
+    def accumulators(self, n, start):
+        slots = [cgutils.alloca_once_value(self.b, start) for _ in range(n)]
         for slot in slots:
-            self.builder.store(first, slot)
+            self.b.store(start, slot)
         return slots
 
+    def zeros(self, n):
+        return self.accumulators(n, self.constant(0.0))
+
     def multiply_add(self, x, y, z):
-        return self.builder.fadd(self.builder.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
+        return self.b.fadd(self.b.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
 
-    def loop(self, begin, end):
-        return cgutils.for_range_slice(self.builder, begin, end, self.int(1), _I64)
+    def accumulate(self, slot, x, y):
+        self.b.store(self.multiply_add(x, y, self.b.load(slot)), slot)
 
+    def loop(self, begin, end, step=1):
+        return cgutils.for_range_slice(self.b, begin, end, self.int(step), _I64)
 
-def _sum_block(n_vectors: int):
-    @intrinsic
-    def sum_block(typing, out, o, table, column, stride, index, begin, end):
-        """out[o:] = Σ_{begin ≤ q < end} table[stride·index[q] + column:], all in elements."""
-        i = types.int64
-        signature = types.void(out, i, table, i, i, index, i, i)
+    def walk(self, width, emit):
+        """emit(column, n_vectors) for blocks of four vectors, then for the one, two or three left."""
+        b, block = self.b, LANES * _BLOCK
+        whole = b.mul(b.udiv(width, self.int(block)), self.int(block))
+        with self.loop(self.int(0), whole, block) as (column, _):
+            emit(column, _BLOCK)
+        rest = b.sub(width, whole)
+        for n in range(1, _BLOCK):
+            with b.if_then(b.icmp_unsigned("==", rest, self.int(n * LANES))):
+                emit(whole, n)
 
-        def generate(context, builder, signature, args):
-            e = _Emitter(context, builder, signature.args[0].dtype)
-            target = e.at(e.data(signature.args[0], args[0]), args[1])
-            source = e.at(e.data(signature.args[2], args[2]), args[3])
-            ids = e.data(signature.args[5], args[5])
-            total = e.accumulators(n_vectors)
-            with e.loop(args[6], args[7]) as (q, _):
-                row = e.at(source, builder.mul(e.widen(builder.load(e.at(ids, q))), args[4]))
-                for k in range(n_vectors):
-                    builder.store(builder.fadd(builder.load(total[k]), e.load(row, k)), total[k])
-            for k in range(n_vectors):
-                e.store(builder.load(total[k]), target, k)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return sum_block
-
-
-def _weigh_block(n_vectors: int):
-    @intrinsic
-    def weigh_block(typing, out, o, table, column, stride, index, value, begin, end):
-        """out[o:] = Σ_{begin ≤ q < end} value[q]·table[stride·index[q] + column:]."""
-        i = types.int64
-        signature = types.void(out, i, table, i, i, index, value, i, i)
-
-        def generate(context, builder, signature, args):
-            e = _Emitter(context, builder, signature.args[0].dtype)
-            target = e.at(e.data(signature.args[0], args[0]), args[1])
-            source = e.at(e.data(signature.args[2], args[2]), args[3])
-            ids, values = e.data(signature.args[5], args[5]), e.data(signature.args[6], args[6])
-            total = e.accumulators(n_vectors)
-            with e.loop(args[7], args[8]) as (q, _):
-                row = e.at(source, builder.mul(e.widen(builder.load(e.at(ids, q))), args[4]))
-                weight = e.splat(builder.load(e.at(values, q)))
-                for k in range(n_vectors):
-                    builder.store(e.multiply_add(weight, e.load(row, k), builder.load(total[k])), total[k])
-            for k in range(n_vectors):
-                e.store(builder.load(total[k]), target, k)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return weigh_block
-
-
-def _spread_block(n_vectors: int):
-    @intrinsic
-    def spread_block(typing, table, stride, column, allowed, index, q, weight, row, r):
-        """table[stride·index[q] + column:] += weight·row[r:] where the bits of allowed say so."""
-        signature = types.void(
-            table, types.int64, types.int64, allowed, index, types.int64, table.dtype, row, types.int64
-        )
-
-        def generate(context, builder, signature, args):
-            e = _Emitter(context, builder, signature.args[0].dtype)
-            step = e.at(e.data(signature.args[7], args[7]), args[8])
-            attribute = e.widen(builder.load(e.at(e.data(signature.args[4], args[4]), args[5])))
-            offset = builder.add(builder.mul(attribute, args[1]), args[2])
-            target = e.at(e.data(signature.args[0], args[0]), offset)
-            bits = e.at(e.data(signature.args[3], args[3]), builder.udiv(offset, e.int(LANES)))
-            weight = e.splat(args[6])
-            for k in range(n_vectors):
-                lanes = builder.load(e.at(bits, e.int(k)))
-                lanes = builder.bitcast(lanes, ir.VectorType(ir.IntType(1), LANES))
-                move = builder.select(lanes, builder.fmul(weight, e.load(step, k)), e.constant(0.0))
-                e.store(builder.fadd(e.load(target, k), move), target, k)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return spread_block
-
-
-def _mix_block(n_vectors: int):
-    @intrinsic
-    def mix_block(typing, out, o, coefficient, c, c_stride, matrix, m, m_stride, count):
-        """out[o:] = Σ_{k < count} coefficient[c + k·c_stride] · matrix[m + k·m_stride:], all in elements."""
-        i = types.int64
-        signature = types.void(out, i, coefficient, i, i, matrix, i, i, i)
-
-        def generate(context, builder, signature, args):
-            e = _Emitter(context, builder, signature.args[0].dtype)
-            target = e.at(e.data(signature.args[0], args[0]), args[1])
-            weights = e.at(e.data(signature.args[2], args[2]), args[3])
-            rows = e.at(e.data(signature.args[5], args[5]), args[6])
-            total = e.accumulators(n_vectors)
-            with e.loop(e.int(0), args[8]) as (k, _):
-                weight = e.splat(builder.load(e.at(weights, builder.mul(k, args[4]))))
-                row = e.at(rows, builder.mul(k, args[7]))
-                for v in range(n_vectors):
-                    builder.store(e.multiply_add(weight, e.load(row, v), builder.load(total[v])), total[v])
-            for v in range(n_vectors):
-                e.store(builder.load(total[v]), target, v)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return mix_block
-
-
-def _best_block(n_vectors: int):
-    @intrinsic
-    def best_block(typing, out, o, arg, a, coefficient, c, matrix, m, m_stride, count):
-        """out[o:] = max_k coefficient[c + k] + matrix[m + k·m_stride:]; arg[a:] = the lowest such k."""
-        i = types.int64
-        signature = types.void(out, i, arg, i, coefficient, i, matrix, i, i, i)
-
-        def generate(context, builder, signature, args):
-            e = _Emitter(context, builder, signature.args[0].dtype)
-            whole = ir.VectorType(_I32, LANES)
-            target = e.at(e.data(signature.args[0], args[0]), args[1])
-            target_arg = e.at(e.data(signature.args[2], args[2]), args[3])
-            weights = e.at(e.data(signature.args[4], args[4]), args[5])
-            rows = e.at(e.data(signature.args[6], args[6]), args[7])
-            best, best_arg = e.accumulators(n_vectors, -np.inf), e.accumulators(n_vectors, vector=whole)
-            with e.loop(e.int(0), args[9]) as (k, _):
-                weight = e.splat(builder.load(e.at(weights, k)))
-                number = e.splat(builder.trunc(k, _I32), whole)
-                row = e.at(rows, builder.mul(k, args[8]))
-                for v in range(n_vectors):
-                    score, old = builder.fadd(weight, e.load(row, v)), builder.load(best[v])
-                    better = builder.fcmp_ordered(">", score, old)
-                    builder.store(builder.select(better, score, old), best[v])
-                    builder.store(builder.select(better, number, builder.load(best_arg[v])), best_arg[v])
-            for v in range(n_vectors):
-                e.store(builder.load(best[v]), target, v)
-                e.store(builder.load(best_arg[v]), target_arg, v, whole)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return best_block
-
-
-@intrinsic
-def _exp_vector(typing, row, r, shift):
-    """row[r:r+LANES] = exp(row − shift); float32 by a polynomial on vectors, float64 by the C library.
-
-    float32: x = n·log 2 + y, |y| ≤ log 2 / 2, eˣ = 2ⁿ·(1 + y + y²·P(y)); P is Cephes' expf polynomial,
-    relative error below 2⁻²³. Inputs are held to [-87, 87]; callers test for that themselves.
-    """
-    signature = types.void(row, types.int64, row.dtype)
-
-    def generate(context, builder, signature, args):
-        e = _Emitter(context, builder, signature.args[0].dtype)
-        place = e.at(e.data(signature.args[0], args[0]), args[1])
-        x = builder.fsub(e.load(place, 0), e.splat(args[2]))
-        if signature.args[0].dtype != types.float32:
-            name = f"llvm.exp.v{LANES}f64"
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(e.vector, [e.vector]), name
+    def fold(self, value, combine):
+        """Combine the lanes of a vector pairwise to one number."""
+        lanes = LANES
+        while lanes > 1:
+            lanes //= 2
+            low = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes)))
+            high = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes, 2 * lanes)))
+            value = combine(
+                self.b.shuffle_vector(value, value, low), self.b.shuffle_vector(value, value, high)
             )
-            e.store(builder.call(function, [x]), place, 0)
-            return context.get_dummy_value()
-        whole = ir.VectorType(_I32, LANES)
-        x = builder.select(builder.fcmp_ordered("<", x, e.constant(87.0)), x, e.constant(87.0))
-        x = builder.select(builder.fcmp_ordered(">", x, e.constant(-87.0)), x, e.constant(-87.0))
-        # adding and taking away 1.5·2²³ rounds to the nearest integer: no flag may reorder this
-        scaled = builder.fmul(x, e.constant(np.float32(1.44269504088896)))
-        n = builder.fsub(builder.fadd(scaled, e.constant(12582912.0)), e.constant(12582912.0))
-        y = e.multiply_add(n, e.constant(-0.693359375), x)
-        y = e.multiply_add(n, e.constant(np.float32(2.12194440e-4)), y)
-        p = e.constant(np.float32(1.9875691500e-4))
-        for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
-            p = e.multiply_add(p, y, e.constant(np.float32(c)))
-        p = builder.fadd(e.multiply_add(p, builder.fmul(y, y), y), e.constant(1.0))
-        power = builder.add(builder.fptosi(n, whole), ir.Constant(whole, [127] * LANES))
-        power = builder.bitcast(builder.shl(power, ir.Constant(whole, [23] * LANES)), e.vector)
-        e.store(builder.fmul(p, power), place, 0)
-        return context.get_dummy_value()
+        return self.b.extract_element(value, ir.Constant(_I32, 0))
 
-    return signature, generate
+    def greater(self, x, y):
+        return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
 
+    def mix(self, n_vectors, weights, weight_stride, rows, stride, count):
+        """Σ_k weights[k]·rows[k·stride:], several sums at a time so that no addition waits for the last.
 
-_sum1, _sum2, _sum3, _sum4 = (_sum_block(n) for n in range(1, _BLOCK + 1))
-_weigh1, _weigh2, _weigh3, _weigh4 = (_weigh_block(n) for n in range(1, _BLOCK + 1))
-_spread1, _spread2, _spread3, _spread4 = (_spread_block(n) for n in range(1, _BLOCK + 1))
-_mix1, _mix2, _mix3, _mix4 = (_mix_block(n) for n in range(1, _BLOCK + 1))
-_best1, _best2, _best3, _best4 = (_best_block(n) for n in range(1, _BLOCK + 1))
-
-# Each face below walks a row in blocks of 4 vectors and ends with a block of 1, 2 or 3. Blocks after
-# the first shift every row by the same number of elements, which the strides leave alone.
+        ``count`` must be a multiple of four: rows and weights are padded with zeros.
+        """
+        b, ways = self.b, 4 if n_vectors < 3 else 2
+        total = self.zeros(n_vectors * ways)
+        with self.loop(self.int(0), count, ways) as (k, _):
+            for way in range(ways):
+                at = b.add(k, self.int(way))
+                weight = self.splat(b.load(self.at(weights, b.mul(at, weight_stride))))
+                row = self.at(rows, b.mul(at, stride))
+                for v in range(n_vectors):
+                    self.accumulate(total[way * n_vectors + v], weight, self.load(row, v))
+        sums = [b.load(slot) for slot in total]
+        while len(sums) > n_vectors:
+            half = len(sums) // 2
+            sums = [b.fadd(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
+        return sums
 
 
-@kernel
-def sum_rows(out, o, table, index, begin, end):
+def _primitive(*argument_types, returns=False):
+    """An intrinsic from a function that writes its code: emit(e: _Emitter) → result or None.
+
+    argument_types: "a" for an array, "i" for an integer, "x" for a number of the first array's type.
+    """
+
+    def decorate(emit):
+        def typer(typing, given):
+            element = given[0].dtype
+            kinds = {"i": _int64, "x": element}
+            signature = (element if returns else types.void)(
+                *(kinds.get(kind, actual) for kind, actual in zip(argument_types, given, strict=True))
+            )
+
+            def generate(context, builder, signature, args):
+                result = emit(_Emitter(context, builder, signature, args))
+                return result if returns else context.get_dummy_value()
+
+            return signature, generate
+
+        # numba reads the parameter names, so an intrinsic of fixed arity has to be spelled out
+        names = ", ".join(f"p{i}" for i in range(len(argument_types)))
+        space: dict = {"typer": typer}
+        exec(f"def {emit.__name__}(typing, {names}): return typer(typing, ({names},))", space)
+        function = space[emit.__name__]
+        function.__doc__, function.__module__ = emit.__doc__, emit.__module__
+        return intrinsic(function)
+
+    return decorate
+
+
+@_primitive("a", "i", "a", "a", "i", "i")
+def sum_rows(e):  # out, o, table, index, begin, end
     """out[o] = Σ_{begin ≤ q < end} table[index[q]]."""
-    width, column = table.shape[1], 0
-    while width - column >= 32:
-        _sum4(out, o * width + column, table, column, width, index, begin, end)
-        column += 32
-    if width - column == 8:
-        _sum1(out, o * width + column, table, column, width, index, begin, end)
-    elif width - column == 16:
-        _sum2(out, o * width + column, table, column, width, index, begin, end)
-    elif width - column == 24:
-        _sum3(out, o * width + column, table, column, width, index, begin, end)
+    width = e.width(2)
+
+    def block(column, n):
+        total, source = e.zeros(n), e.data(2, column)
+        with e.loop(e.args[4], e.args[5]) as (q, _):
+            row = e.at(source, e.b.mul(e.index(3, q), width))
+            for k in range(n):
+                e.b.store(e.b.fadd(e.b.load(total[k]), e.load(row, k)), total[k])
+        for k in range(n):
+            e.store(e.b.load(total[k]), e.data(0, e.b.add(e.b.mul(e.args[1], width), column)), k)
+
+    e.walk(width, block)
 
 
-@kernel
-def weigh_rows(out, o, table, index, value, begin, end):
+@_primitive("a", "i", "a", "a", "a", "i", "i")
+def weigh_rows(e):  # out, o, table, index, value, begin, end
     """out[o] = Σ_{begin ≤ q < end} value[q]·table[index[q]]."""
-    width, column = table.shape[1], 0
-    while width - column >= 32:
-        _weigh4(out, o * width + column, table, column, width, index, value, begin, end)
-        column += 32
-    if width - column == 8:
-        _weigh1(out, o * width + column, table, column, width, index, value, begin, end)
-    elif width - column == 16:
-        _weigh2(out, o * width + column, table, column, width, index, value, begin, end)
-    elif width - column == 24:
-        _weigh3(out, o * width + column, table, column, width, index, value, begin, end)
+    width = e.width(2)
+
+    def block(column, n):
+        total, source = e.zeros(n), e.data(2, column)
+        with e.loop(e.args[5], e.args[6]) as (q, _):
+            row = e.at(source, e.b.mul(e.index(3, q), width))
+            weight = e.splat(e.b.load(e.data(4, q)))
+            for k in range(n):
+                e.accumulate(total[k], weight, e.load(row, k))
+        for k in range(n):
+            e.store(e.b.load(total[k]), e.data(0, e.b.add(e.b.mul(e.args[1], width), column)), k)
+
+    e.walk(width, block)
 
 
-@kernel
-def spread_row(table, allowed, index, q, weight, row, r):
+@_primitive("a", "a", "a", "i", "x", "a", "i")
+def spread_row(e):  # table, allowed, index, q, weight, row, r
     """table[index[q]] += weight·row[r], for the labels whose bit is set in allowed (rows, width/8)."""
-    width, column = table.shape[1], 0
-    while width - column >= 32:
-        _spread4(table, width, column, allowed, index, q, weight, row, r * width + column)
-        column += 32
-    if width - column == 8:
-        _spread1(table, width, column, allowed, index, q, weight, row, r * width + column)
-    elif width - column == 16:
-        _spread2(table, width, column, allowed, index, q, weight, row, r * width + column)
-    elif width - column == 24:
-        _spread3(table, width, column, allowed, index, q, weight, row, r * width + column)
+    width, weight = e.width(0), e.splat(e.args[4])
+    attribute = e.b.mul(e.index(2, e.args[3]), width)
+
+    def block(column, n):
+        offset = e.b.add(attribute, column)
+        target, bits = e.data(0, offset), e.data(1, e.b.udiv(offset, e.int(LANES)))
+        step = e.data(5, e.b.add(e.b.mul(e.args[6], width), column))
+        for k in range(n):
+            lanes = e.b.bitcast(e.b.load(e.at(bits, e.int(k))), ir.VectorType(ir.IntType(1), LANES))
+            move = e.b.select(lanes, e.b.fmul(weight, e.load(step, k)), e.constant(0.0))
+            e.store(e.b.fadd(e.load(target, k), move), target, k)
+
+    e.walk(width, block)
 
 
-@kernel
-def mix_rows(out, o, coefficient, c, c_stride, matrix, m, m_stride, count):
-    """out[o] = Σ_{k < count} coefficient.flat[c + k·c_stride] · matrix[m + k·m_stride]."""
-    width, column = matrix.shape[1], 0
-    m, m_stride = m * width, m_stride * width
-    while width - column >= 32:
-        _mix4(out, o * width + column, coefficient, c, c_stride, matrix, m + column, m_stride, count)
-        column += 32
-    if width - column == 8:
-        _mix1(out, o * width + column, coefficient, c, c_stride, matrix, m + column, m_stride, count)
-    elif width - column == 16:
-        _mix2(out, o * width + column, coefficient, c, c_stride, matrix, m + column, m_stride, count)
-    elif width - column == 24:
-        _mix3(out, o * width + column, coefficient, c, c_stride, matrix, m + column, m_stride, count)
+@_primitive("a", "i", "a", "i", "i", "a", "i", "i", "i")
+def mix_rows(e):  # out, o, coefficient, c, c_stride, matrix, m, m_stride, count
+    """out[o] = Σ_{k < count} coefficient.flat[c + k·c_stride]·matrix[m + k·m_stride]; count a multiple of 4."""
+    width = e.width(5)
+    weights, stride = e.data(2, e.args[3]), e.b.mul(e.args[7], width)
+
+    def block(column, n):
+        rows = e.data(5, e.b.add(e.b.mul(e.args[6], width), column))
+        target = e.data(0, e.b.add(e.b.mul(e.args[1], width), column))
+        for v, mixed in enumerate(e.mix(n, weights, e.args[4], rows, stride, e.args[8])):
+            e.store(mixed, target, v)
+
+    e.walk(width, block)
 
 
-@kernel
-def best_rows(out, arg, o, coefficient, c, matrix, count):
+@_primitive("a", "i", "a", "i", "a", "x", returns=True)
+def step_forward(e):  # a, t, M, m, e, scale
+    """a[t] = scale·e[t]·Σ_k a[t−1, k]·M[m + k]; returns Σ_j a[t, j]. Rows of padding in M are zero."""
+    width, scale = e.width(2), e.splat(e.args[5])
+    new, first = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
+    weights = e.data(0, e.b.sub(new, width))
+    total = cgutils.alloca_once_value(e.b, ir.Constant(e.scalar, 0.0))
+    e.b.store(ir.Constant(e.scalar, 0.0), total)
+
+    def block(column, n):
+        rows, here = e.data(2, e.b.add(first, column)), e.b.add(new, column)
+        part = e.constant(0.0)
+        for v, mixed in enumerate(e.mix(n, weights, e.int(1), rows, width, width)):
+            mixed = e.b.fmul(e.b.fmul(mixed, scale), e.load(e.data(4, here), v))
+            e.store(mixed, e.data(0, here), v)
+            part = e.b.fadd(part, mixed)
+        e.b.store(e.b.fadd(e.b.load(total), e.fold(part, e.b.fadd)), total)
+
+    e.walk(width, block)
+    return e.b.load(total)
+
+
+@_primitive("a", "i", "a", "a", "a", "x", "a")
+def step_backward(e):  # b, t, MT, e, a, scale, r
+    """v = scale·Σ_k b[t+1, k]·MT[k];  b[t] = e[t]·v;  r[t] = a[t]·v."""
+    width, scale = e.width(2), e.splat(e.args[5])
+    new = e.b.mul(e.args[1], width)
+    weights = e.data(0, e.b.add(new, width))
+
+    def block(column, n):
+        here = e.b.add(new, column)
+        for v, mixed in enumerate(e.mix(n, weights, e.int(1), e.data(2, column), width, width)):
+            mixed = e.b.fmul(mixed, scale)
+            e.store(e.b.fmul(mixed, e.load(e.data(3, here), v)), e.data(0, here), v)
+            e.store(e.b.fmul(mixed, e.load(e.data(4, here), v)), e.data(6, here), v)
+
+    e.walk(width, block)
+
+
+@_primitive("a", "a", "a", "a", "i")
+def add_outer(e):  # X, a, b, scale, n
+    """X[i, j] += Σ_{t < n} scale[t]·a[t, i]·b[t + 1, j]; X is (width, width)."""
+    width = e.width(0)
+
+    def block(column, n):
+        n_rows = 4 if n < _BLOCK else 2  # as many sums as there are registers
+        with e.loop(e.int(0), width, n_rows) as (i, _):
+            alpha, beta = e.data(1, i), e.data(2, e.b.add(width, column))
+            total = e.zeros(n_rows * n)
+            with e.loop(e.int(0), e.args[4]) as (t, _):
+                at, scale = e.b.mul(t, width), e.b.load(e.data(3, t))
+                row = [e.load(e.at(beta, at), v) for v in range(n)]
+                for k in range(n_rows):
+                    weight = e.b.load(e.at(alpha, e.b.add(at, e.int(k))))
+                    weight = e.splat(e.b.fmul(weight, scale))
+                    for v in range(n):
+                        e.accumulate(total[k * n + v], weight, row[v])
+            for k in range(n_rows):
+                out = e.data(0, e.b.add(e.b.mul(e.b.add(i, e.int(k)), width), column))
+                for v in range(n):
+                    e.store(e.b.fadd(e.load(out, v), e.b.load(total[k * n + v])), out, v)
+
+    e.walk(width, block)
+
+
+@_primitive("a", "a", "i", "a", "i", "a", "i")
+def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
     """out[o] = max_{k < count} coefficient[c, k] + matrix[k]; arg[o] = the lowest k that reaches it."""
-    width, column = matrix.shape[1], 0
-    c *= width
-    while width - column >= 32:
-        at = o * width + column
-        _best4(out, at, arg, at, coefficient, c, matrix, column, width, count)
-        column += 32
-    at = o * width + column
-    if width - column == 8:
-        _best1(out, at, arg, at, coefficient, c, matrix, column, width, count)
-    elif width - column == 16:
-        _best2(out, at, arg, at, coefficient, c, matrix, column, width, count)
-    elif width - column == 24:
-        _best3(out, at, arg, at, coefficient, c, matrix, column, width, count)
+    width = e.width(5)
+    weights, first = e.data(3, e.b.mul(e.args[4], width)), e.b.mul(e.args[2], width)
+
+    def block(column, n):
+        best, arg = e.accumulators(n, e.constant(-np.inf)), e.accumulators(n, ir.Constant(_WHOLE, [0] * LANES))
+        rows = e.data(5, column)
+        with e.loop(e.int(0), e.args[6]) as (k, _):
+            weight, number = e.splat(e.b.load(e.at(weights, k))), e.splat(e.b.trunc(k, _I32))
+            row = e.at(rows, e.b.mul(k, width))
+            for v in range(n):
+                score, old = e.b.fadd(weight, e.load(row, v)), e.b.load(best[v])
+                better = e.b.fcmp_ordered(">", score, old)
+                e.b.store(e.b.select(better, score, old), best[v])
+                e.b.store(e.b.select(better, number, e.b.load(arg[v])), arg[v])
+        here = e.b.add(first, column)
+        for v in range(n):
+            e.store(e.b.load(best[v]), e.data(0, here), v)
+            e.store(e.b.load(arg[v]), e.data(1, here), v)
+
+    e.walk(width, block)
 
 
-@kernel
-def exp_row(row, r, shift):
-    """row[r] = exp(row[r] − shift)."""
-    width = row.shape[1]
-    for column in range(0, width, 8):
-        _exp_vector(row, r * width + column, shift)
+@_primitive("a", "i", "x", returns=True)
+def exp_row(e):  # row, r, shift
+    """row[r] = exp(row[r] − shift); returns the largest row[r] − shift, padding included.
+
+    float64 by the C library. float32: x = n·log 2 + y, |y| ≤ log 2 / 2, eˣ = 2ⁿ·(1 + y + y²·P(y)), P the
+    polynomial of Cephes' expf, relative error below 2⁻²³. Inputs are held to [-32, 87]: callers test the value
+    returned for the upper end; below the lower one, e⁻³² ≈ 1e-14 of the gold label's weight changes no sum,
+    while products of still smaller numbers would be denormal and many times slower.
+    """
+    width, shift = e.width(0), e.splat(e.args[2])
+    place = e.data(0, e.b.mul(e.args[1], width))
+    top = cgutils.alloca_once_value(e.b, e.constant(-np.inf))
+    e.b.store(e.constant(-np.inf), top)
+    with e.loop(e.int(0), width, LANES) as (column, _):
+        here = e.at(place, column)
+        x = e.b.fsub(e.load(here, 0), shift)
+        e.b.store(e.greater(x, e.b.load(top)), top)
+        e.store(_exp_float(e, x) if e.align == 4 else _exp_double(e, x), here, 0)
+    return e.fold(e.b.load(top), e.greater)
+
+
+def _exp_double(e, x):
+    kind = ir.FunctionType(e.vector, [e.vector])
+    return e.b.call(cgutils.get_or_insert_function(e.b.module, kind, f"llvm.exp.v{LANES}f64"), [x])
+
+
+def _exp_float(e, x):
+    b, number = e.b, lambda value: e.constant(np.float32(value))
+    x = b.select(b.fcmp_ordered("<", x, number(87)), x, number(87))
+    x = b.select(b.fcmp_ordered(">", x, number(-32)), x, number(-32))
+    # adding and taking away 1.5·2²³ rounds to the nearest integer: no flag may reorder this
+    n = b.fsub(b.fadd(b.fmul(x, number(1.44269504088896)), number(12582912)), number(12582912))
+    y = e.multiply_add(n, number(-0.693359375), x)
+    y = e.multiply_add(n, number(2.12194440e-4), y)
+    p = number(1.9875691500e-4)
+    for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+        p = e.multiply_add(p, y, number(c))
+    p = b.fadd(e.multiply_add(p, b.fmul(y, y), y), number(1))
+    power = b.add(b.fptosi(n, _WHOLE), ir.Constant(_WHOLE, [127] * LANES))
+    return b.fmul(p, b.bitcast(b.shl(power, ir.Constant(_WHOLE, [23] * LANES)), e.vector))
 
 
 if config.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped through and covered
@@ -387,9 +401,22 @@ if config.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped thro
         k = np.arange(count)
         out[o] = coefficient.reshape(-1)[c + k * c_stride] @ matrix[m + k * m_stride]
 
+    def step_forward(a, t, M, m, e, scale):
+        a[t] = scale * e[t] * (a[t - 1] @ M[m : m + M.shape[1]])
+        return a[t].sum()
+
+    def step_backward(b, t, MT, e, a, scale, r):
+        v = scale * (b[t + 1] @ MT)
+        b[t], r[t] = e[t] * v, a[t] * v
+
+    def add_outer(X, a, b, scale, n):
+        X += (a[:n] * scale[:n, None]).T @ b[1 : n + 1]
+
     def best_rows(out, arg, o, coefficient, c, matrix, count):
         scores = coefficient[c, :count, None] + matrix[:count]
         out[o], arg[o] = scores.max(axis=0), scores.argmax(axis=0)
 
     def exp_row(row, r, shift):
-        row[r] = np.exp(np.clip(row[r] - shift, -87, 87) if row.dtype == np.float32 else row[r] - shift)
+        x = row[r] - shift
+        row[r] = np.exp(np.clip(x, -32, 87) if row.dtype == np.float32 else x)
+        return x.max()

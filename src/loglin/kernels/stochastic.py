@@ -1,0 +1,179 @@
+"""Stochastic passes over sentences: gradient steps, and the structured perceptron.
+
+Both keep their weights where scoring reads them: rows of ``table``, single weights in ``weights``, label
+bigrams in ``T``. Tokens are listed without heads, since every weight changes all the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels.chain import new_scratch, score_tokens, sentence
+from loglin.kernels.compile import kernel
+from loglin.kernels.rows import best_rows, exp_row, spread_row
+
+u8 = np.uint64
+
+
+@kernel
+def exp_transitions(T, n_labels, M, MT):
+    """M = exp(T), padded with zeros, and its transpose."""
+    for i in range(n_labels):
+        for j in range(n_labels):
+            M[i, j] = T[i, j]
+        exp_row(M, i, M[i, 0] * 0)
+        for j in range(n_labels, M.shape[1]):
+            M[i, j] = 0
+    for i in range(n_labels):
+        for j in range(n_labels):
+            MT[j, i] = M[i, j]
+
+
+@kernel
+def descend(order, offsets, n_labels, tokens, allowed_bits, bigrams, labels, instance, parameters, pair_number, step, share, memory, pair_memory, longest, residual):
+    """One step per sentence, without penalty; returns the losses met on the way.
+
+    Gradient descent: w −= step·r, r the residual p − y. With a ``memory`` of the residuals met before, the
+    dual ascent of SDCA: m += share·(r − m), w −= step·(that change), which keeps w = −step·Σ m, the
+    optimum for the residuals in memory when step = 1 / l2, so the noise of the steps dies away.
+    """
+    table, weights, T, M, MT, M_exp = parameters
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    gold = labels[0]
+    width, rate = table.shape[1], table[0, 0] * 0 - step
+    scratch = new_scratch(longest, width, n_labels, bigrams[0].shape[0] > 0, table)
+    r = np.zeros((longest, width), table.dtype)
+    X, XD = np.zeros((width, width), table.dtype), np.zeros((width, width))
+    loss = 0.0
+    weight = rate * 0 + 1
+    for i in range(order.shape[0]):
+        s = order[i]
+        first, n = offsets[s], offsets[s + 1] - offsets[s]
+        if n == 0:
+            continue
+        if instance.shape[0]:
+            weight = instance[s]
+        if n > 1:
+            exp_transitions(T, n_labels, M, MT)
+            X[:] = 0
+            XD[:] = 0
+        loss += sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r[:n], X, XD, residual)
+        if memory.shape[0]:
+            for t in range(n):
+                for j in range(n_labels):
+                    change = share * (r[t, j] - memory[first + t, j])
+                    memory[first + t, j] += change
+                    r[t, j] = change
+        for t in range(n):
+            for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
+                if row_values.shape[0]:
+                    spread_row(table, allowed_bits, row_ids, q, rate * row_values[q], r, t)
+                else:
+                    spread_row(table, allowed_bits, row_ids, q, rate, r, t)
+            for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+                move = rate * r[u8(t), u8(entry_labels[q])]
+                if entry_values.shape[0]:
+                    move *= entry_values[q]
+                weights[u8(entry_ids[q])] += move
+        if n > 1:
+            certain = True
+            for t in range(n):
+                certain = certain and gold[first + t] >= 0
+            if certain and labels[2].shape[0] == 0:
+                for t in range(1, n):
+                    XD[gold[first + t - 1], gold[first + t]] -= weight
+            for a in range(n_labels):
+                for b in range(n_labels):
+                    k = pair_number[a, b]
+                    if k >= 0:
+                        change = X[a, b] * M[a, b] + XD[a, b]
+                        if memory.shape[0]:
+                            change = share * (change - pair_memory[s, k])
+                            pair_memory[s, k] += change
+                        T[a, b] += rate * change
+            if bigrams[0].shape[0]:
+                for q in range(bigrams[0][first], bigrams[0][first + n]):
+                    f = bigrams[1][q]
+                    weights[f] += rate * residual[q]
+                    residual[q] = 0
+                    M_exp[f] = np.exp(weights[f])
+    return loss
+
+
+@kernel
+def viterbi(n, n_labels, e, T, back, out, o):
+    """δ_t[j] = e_t[j] + max_i δ_{t−1}[i] + T[i, j]; out[o:] = the best labels. e is overwritten by δ."""
+    width = e.shape[1]
+    best = np.empty((1, width), e.dtype)
+    arg = np.empty((1, width), np.int32)
+    for t in range(1, n):
+        best_rows(best, arg, 0, e, t - 1, T, n_labels)
+        for j in range(n_labels):
+            e[t, j] += best[0, j]
+            back[t, j] = arg[0, j]
+    label = 0
+    for j in range(1, n_labels):
+        if e[n - 1, j] > e[n - 1, label]:
+            label = j
+    score = e[n - 1, label]
+    for t in range(n - 1, -1, -1):
+        out[o + t] = label
+        if t > 0:
+            label = back[t, label]
+    return score
+
+
+@kernel
+def perceptron_epoch(order, offsets, n_labels, tokens, allowed_bits, labels, table, table_sum, weights, weights_sum, T, T_sum, pair_number, clock, longest, predicted):
+    """Structured perceptron: on a mistake, add the gold features and take away the predicted ones.
+
+    The sums weigh every change by the time left until now, so that weights − sums / clock is the average
+    over all sentences seen. Sentences without a full annotation are passed over. Returns clock, mistakes.
+    """
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    gold = labels[0]
+    e = np.zeros((longest, table.shape[1]), table.dtype)
+    back = np.zeros((longest, table.shape[1]), np.int32)
+    mistakes = 0
+    one = table[0, 0] * 0 + 1
+    for i in range(order.shape[0]):
+        s = order[i]
+        first, n = offsets[s], offsets[s + 1] - offsets[s]
+        clock += 1
+        certain = n > 0
+        for t in range(n):
+            certain = certain and gold[first + t] >= 0
+        if not certain:
+            continue
+        score_tokens(first, n, tokens, table, weights, e)
+        viterbi(n, n_labels, e, T, back, predicted, first)
+        now = one * clock
+        for t in range(n):
+            y, p = gold[first + t], predicted[first + t]
+            if y != p:
+                mistakes += 1
+                for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
+                    row = row_ids[q]
+                    v = row_values[q] if row_values.shape[0] else one
+                    table[row, y] += v
+                    table_sum[row, y] += v * now
+                    if (allowed_bits[row, p >> 3] >> (p & 7)) & 1:
+                        table[row, p] -= v
+                        table_sum[row, p] -= v * now
+                for q in range(entry_ptr[first + t], entry_ptr[first + t + 1]):
+                    v = entry_values[q] if entry_values.shape[0] else one
+                    if entry_labels[q] == y:
+                        weights[entry_ids[q]] += v
+                        weights_sum[entry_ids[q]] += v * now
+                    elif entry_labels[q] == p:
+                        weights[entry_ids[q]] -= v
+                        weights_sum[entry_ids[q]] -= v * now
+            if t > 0:
+                y0, p0 = gold[first + t - 1], predicted[first + t - 1]
+                if y != p or y0 != p0:
+                    T[y0, y] += 1
+                    T_sum[y0, y] += now
+                    if pair_number[p0, p] >= 0:
+                        T[p0, p] -= 1
+                        T_sum[p0, p] -= now
+    return clock, mistakes

@@ -1,0 +1,96 @@
+"""Long vectors: the parts of L-BFGS that NumPy would do in several passes with temporary arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels.compile import REORDER, kernel
+
+
+@kernel(fastmath=REORDER)
+def dot(x, y):
+    total = 0.0
+    for block in range(0, x.shape[0], 4096):  # short sums in the vectors' precision, long ones in float64
+        part = x[0] * 0
+        for i in range(block, min(block + 4096, x.shape[0])):
+            part += x[i] * y[i]
+        total += part
+    return total
+
+
+@kernel(fastmath=REORDER)
+def add_and_dot(alpha, x, y, z):
+    """y += alpha·x, then y·z, in one pass."""
+    total = 0.0
+    factor = y[0] * 0 + alpha
+    for block in range(0, x.shape[0], 4096):
+        part = y[0] * 0
+        for i in range(block, min(block + 4096, x.shape[0])):
+            v = y[i] + factor * x[i]
+            y[i] = v
+            part += v * z[i]
+        total += part
+    return total
+
+
+@kernel(fastmath=REORDER)
+def times_scale(q, gamma, scale):
+    factor = q[0] * 0 + gamma
+    if scale.shape[0]:
+        for i in range(q.shape[0]):
+            q[i] *= factor * scale[i]
+    else:
+        for i in range(q.shape[0]):
+            q[i] *= factor
+
+
+@kernel
+def two_loops(S, Y, rho, newest, count, gamma, scale, q):
+    """q ← H·q by the two-loop recursion (Nocedal & Wright, algorithm 7.4); S, Y (m, n) are rings."""
+    m = S.shape[0]
+    alpha = np.zeros(m)
+    k = newest
+    product = dot(S[k], q) if count else 0.0
+    for i in range(count):
+        alpha[k] = rho[k] * product
+        older = (k - 1 + m) % m
+        product = add_and_dot(-alpha[k], Y[k], q, S[older])
+        k = older
+    times_scale(q, gamma, scale)
+    k = (newest - count + 1 + m) % m
+    product = dot(Y[k], q) if count else 0.0
+    for i in range(count):
+        younger = (k + 1) % m
+        product = add_and_dot(alpha[k] - rho[k] * product, S[k], q, Y[younger])
+        k = younger
+
+
+@kernel(fastmath=REORDER)
+def difference(new, old, out):
+    for i in range(out.shape[0]):
+        out[i] = new[i] - old[i]
+
+
+@kernel(fastmath=REORDER)
+def move(w, step, d, out):
+    """out = w + step·d."""
+    for i in range(out.shape[0]):
+        out[i] = w[i] + step * d[i]
+
+
+@kernel(fastmath=REORDER)
+def add_ridge(l2, w, gradient):
+    """gradient += l2·w; returns ½ Σ l2·w². l2 has one entry or one per weight."""
+    total = 0.0
+    if l2.shape[0] == 1:
+        one = l2[0]
+        for i in range(w.shape[0]):
+            v = one * w[i]
+            gradient[i] += v
+            total += v * w[i]
+    else:
+        for i in range(w.shape[0]):
+            v = l2[i] * w[i]
+            gradient[i] += v
+            total += v * w[i]
+    return 0.5 * total
