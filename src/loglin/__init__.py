@@ -1,0 +1,35 @@
+"""loglin: log-linear models for text, small, fast, explainable.
+
+    from loglin import Tagger, MaxEnt, load
+
+Everything heavy is imported when first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["Chain", "Local", "LoglinError", "MaxEnt", "Tagger", "load"]
+
+_HOMES = {
+    "Chain": "loglin.structures",
+    "Local": "loglin.structures",
+    "LoglinError": "loglin.errors",
+    "MaxEnt": "loglin.estimators",
+    "Tagger": "loglin.estimators",
+    "load": "loglin.estimators",
+}
+
+if TYPE_CHECKING:
+    from loglin.errors import LoglinError
+    from loglin.estimators import MaxEnt, Tagger, load
+    from loglin.structures import Chain, Local
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'loglin' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

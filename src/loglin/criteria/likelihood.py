@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.corpus.labels import Gold
 from loglin.criteria.scoring import Scorer
 from loglin.features.design import Design
-from loglin.features.index import FeatureIndex, Gold
+from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import gradient as gradient_kernels
-from loglin.kernels import keys
-from loglin.kernels.rows import padded
 from loglin.parallel.threads import Threads, chunks_by_size
 
 
@@ -92,16 +91,14 @@ class ConditionalLikelihood:
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """Σ p·(1 − p) of every feature, the diagonal of the Hessian without the links between tokens."""
         _, expected = self._residuals(weights)
-        self.threads.map(
-            lambda b, e: gradient_kernels.curvature(b, e, self.residuals), [(0, self.design.n_tokens)]
-        )
+        gradient_kernels.curvature(self.design.offsets, self.instance, self.residuals)
         diagonal = np.empty(self.n_features, self.dtype)
         unigram, bigram, transition, _ = self.index.split(diagonal)
-        self.scorer.gradient(self.residuals, unigram)
+        self.scorer.gradient(self.residuals, unigram, squared=True)
         if len(bigram):
             ptr, postings = self._bigram_postings
             spread = np.abs(self.step_residuals)
-            gradient_kernels.sum_postings(0, len(bigram), ptr, postings, spread * (1 - spread), bigram)
+            gradient_kernels.sum_postings(0, len(bigram), ptr, postings, spread, bigram)
         transition[:] = expected.reshape(-1)[self.index.pairs] / 2
         return diagonal
 

@@ -105,9 +105,13 @@ class Scorer:
             self._head_chunks,
         )
 
-    def gradient(self, residuals: np.ndarray, out: np.ndarray) -> None:
-        """out = Xᵀ·residuals; residuals (tokens + heads, width), the head rows are filled in here."""
+    def gradient(self, residuals: np.ndarray, out: np.ndarray, squared: bool = False) -> None:
+        """out = Xᵀ·residuals; residuals (tokens + heads, width), the head rows are filled in here.
+
+        With ``squared``, every value of X is squared, as the Hessian's diagonal needs.
+        """
         index = self.index
+        values = self.posting_values**2 if squared else self.posting_values
         self.threads.map(
             lambda b, e: kernels.sum_lists(
                 b, e, self.head_posting_ptr, self.head_postings, self.n_tokens, residuals
@@ -123,7 +127,7 @@ class Scorer:
                 index.labels,
                 self.posting_ptr,
                 self.postings,
-                self.posting_values,
+                values,
                 residuals,
                 out,
             ),

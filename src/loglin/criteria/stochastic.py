@@ -229,8 +229,11 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ perceptron
 
-    def perceptron(self, epochs: int, report: Callable[[int, int], bool] | None = None) -> np.ndarray:
-        """Averaged weights of the structured perceptron; ``report`` may end it by returning True."""
+    def perceptron(self, epochs: int, report: Callable | None = None) -> np.ndarray:
+        """Averaged weights of the structured perceptron.
+
+        After every epoch ``report(epoch, mistakes, average)`` may end it by returning True.
+        """
         table_sum, weights_sum, T_sum = (np.zeros_like(a) for a in (self.table, self.weights, self.T))
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
         clock = 0.0
@@ -253,13 +256,17 @@ class StochasticLearner:
                 self.longest,
                 predicted,
             )
-            if (report is not None and report(epoch + 1, int(mistakes))) or mistakes == 0:
+
+            def average(clock=clock) -> np.ndarray:
+                sums = weights_sum.astype(np.float64)
+                self._read_rows(table_sum, sums)
+                pairs = T_sum[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+                self.index.split(sums)[2][:] = pairs
+                return self.get() - sums / max(clock, 1.0)
+
+            if (report is not None and report(epoch + 1, int(mistakes), average)) or mistakes == 0:
                 break
-        last = self.get()
-        sums = weights_sum.astype(np.float64)
-        self._read_rows(table_sum, sums)
-        self.index.split(sums)[2][:] = T_sum[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
-        return last - sums / max(clock, 1.0)
+        return average()
 
 
 def _unfold(design: Design):

@@ -222,7 +222,45 @@ class TemplateExtractor:
             corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads
         )
 
+    def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
+        """The same with only some of the attributes, renumbered."""
+        other = TemplateExtractor(self.templates)
+        other.vocabularies = self.vocabularies
+        keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
+        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+            chosen = keep[template.kind][table.base : table.base + len(table.keys)]
+            other.tables.append(KeyTable(table.keys[chosen], bases[template.kind]))
+            bases[template.kind] += int(chosen.sum())
+        other.n_attributes, other.n_bigram_attributes = bases["unigram"], bases["bigram"]
+        return other
+
+    def match(self, other: TemplateExtractor, kind: str, numbers: np.ndarray) -> None:
+        """numbers[a] = the number in ``other`` of attribute a; those that it lacks are left alone."""
+        theirs = {t.text: table for t, table in zip(other._observed_templates(), other.tables, strict=True)}
+        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+            if template.kind != kind or template.text not in theirs or not len(table.keys):
+                continue
+            rest, digits = table.keys.copy(), []
+            for item in reversed(template.items):
+                mine, their = self.vocabularies[item.view], other.vocabularies[item.view]
+                rest, codes = np.divmod(rest, len(mine) + 2 * self.templates.reach)
+                table_of_codes = np.concatenate(
+                    [their.codes_of(mine), len(their) + np.arange(2 * self.templates.reach)]
+                )
+                digits.append((table_of_codes[codes], len(their) + 2 * other.templates.reach))
+            keys = np.zeros(len(table.keys), np.int64)
+            for codes, size in reversed(digits):
+                keys = np.where((keys < 0) | (codes < 0), -1, keys * size + codes)
+            found = np.empty(len(keys), np.int32)
+            theirs[template.text].find(keys, found)
+            numbers[table.base : table.base + len(keys)] = found
+
     # ------------------------------------------------------------------ the model file
+
+    def is_consistent(self) -> bool:
+        """Whether what was read from a file can be used: numbers in range, tables of the right types."""
+        keys = all(t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables)
+        return keys and all(v.is_consistent() for v in self.vocabularies.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
         arrays: dict[str, np.ndarray] = {}

@@ -12,40 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loglin.corpus.labels import Gold
 from loglin.features.design import Design
 from loglin.kernels import keys as kernels
-from loglin.kernels.rows import padded
-
-
-@dataclass
-class Gold:
-    """What is known of every token's label.
-
-    ``codes[t]`` is the label, or ~k where only ``sets[k]`` is known; sets[0] allows every label.
-    """
-
-    codes: np.ndarray  # (tokens,) int32
-    n_labels: int
-    sets: np.ndarray  # (k, labels) bool
-    candidates: np.ndarray  # (tokens,) int32 rows of sets that limit the choice, or empty: no limit
-
-    @classmethod
-    def certain(cls, codes: np.ndarray, n_labels: int) -> Gold:
-        return cls(codes.astype(np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
-
-    @property
-    def all_certain(self) -> bool:
-        return bool((self.codes >= 0).all()) and not self.candidates.size
-
-    def possible(self) -> np.ndarray:
-        """Labels that the annotation allows at each token, as bits: (tokens, padded labels / 8) uint8."""
-        width = padded(self.n_labels)
-        eye = np.zeros((self.n_labels, width), bool)
-        np.fill_diagonal(eye, True)
-        rest = np.zeros((len(self.sets), width), bool)
-        rest[:, : self.n_labels] = self.sets
-        bits = np.packbits(np.concatenate([eye, rest]), axis=1, bitorder="little")
-        return bits[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
 
 
 @dataclass
@@ -140,7 +109,7 @@ def _observed_pairs(design: Design, allowed: np.ndarray, step: np.ndarray, L: in
     certain = step[(counts[step] == 1) & (counts[step - 1] == 1)]
     code = allowed.argmax(axis=1)
     pair = code[certain - 1] * L + code[certain]
-    pairs, keys = [np.unique(pair)], []
+    pairs, keys = [np.flatnonzero(np.bincount(pair, minlength=L * L))], []
     lengths = np.diff(design.bigrams.ptr)
 
     def with_attributes(tokens: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.compile import kernel
 from loglin.kernels.rows import sum_rows, weigh_rows
 
 u8 = np.uint64
@@ -93,10 +93,14 @@ def sum_postings(begin, end, ptr, postings, residual, gradient):
         gradient[f] = total
 
 
-@kernel(fastmath=REORDER)
-def curvature(begin, end, R):
-    """Residuals p − y of certain tokens to p·(1 − p): r + y·… is told by its sign, |r|·(1 − |r|)."""
-    for t in range(begin, end):
-        for j in range(R.shape[1]):
-            p = abs(R[t, j])
-            R[t, j] = p * (1 - p)
+@kernel
+def curvature(offsets, instance, R):
+    """Residuals weight·(p − y) to weight·p·(1 − p): |p − y|·(1 − |p − y|) is the same for y = 0 and y = 1."""
+    for s in range(offsets.shape[0] - 1):
+        weight = R[0, 0] * 0 + 1
+        if instance.shape[0]:
+            weight = instance[s]
+        for t in range(offsets[s], offsets[s + 1]):
+            for j in range(R.shape[1]):
+                p = abs(R[t, j])
+                R[t, j] = p * max(weight - p, 0) / weight if weight > 0 else 0

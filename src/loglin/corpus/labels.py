@@ -1,0 +1,116 @@
+"""Labels: names to codes, and what a partly labelled token says.
+
+    B-NP        the label
+    _           not labelled, any label may be right        (only where partial labels are asked for)
+    B-NP|I-NP   one of these
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.corpus.columns import Column
+from loglin.errors import LoglinError
+from loglin.kernels.rows import padded
+
+UNKNOWN = "_"
+
+
+@dataclass
+class Gold:
+    """What is known of every token's label.
+
+    ``codes[t]`` is the label, or ~k where only ``sets[k]`` is known; sets[0] allows every label.
+    """
+
+    codes: np.ndarray  # (tokens,) int32
+    n_labels: int
+    sets: np.ndarray  # (k, labels) bool
+    candidates: np.ndarray  # (tokens,) int32 rows of sets that limit the choice, or empty: no limit
+
+    @classmethod
+    def certain(cls, codes: np.ndarray, n_labels: int) -> Gold:
+        return cls(codes.astype(np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
+
+    @property
+    def all_certain(self) -> bool:
+        return bool((self.codes >= 0).all()) and not self.candidates.size
+
+    def possible(self) -> np.ndarray:
+        """Labels that the annotation allows at each token, as bits: (tokens, padded labels / 8) uint8."""
+        width = padded(self.n_labels)
+        eye = np.zeros((self.n_labels, width), bool)
+        np.fill_diagonal(eye, True)
+        rest = np.zeros((len(self.sets), width), bool)
+        rest[:, : self.n_labels] = self.sets
+        bits = np.packbits(np.concatenate([eye, rest]), axis=1, bitorder="little")
+        return bits[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+
+
+def gold_of_column(column: Column, partial: bool = False, labels: list | None = None) -> tuple[list, Gold]:
+    """Labels and gold codes from a column of strings; ``labels`` fixes the label set."""
+    names = column.vocabulary.strings
+    values: list = [_parse(name) for name in names] if partial else list(names)
+    labels, codes, sets = _numbered(values, labels)
+    return labels, Gold(codes[column.codes], len(labels), sets, np.empty(0, np.int32))
+
+
+def gold_of_sequences(
+    sequences: Iterable[Sequence], lengths: Sequence[int], labels: list | None = None
+) -> tuple[list, Gold]:
+    """Labels and gold codes from a list of label sequences; None or a set of labels is a partial label."""
+    flat: list = []
+    count = 0
+    for s, sequence in enumerate(sequences):
+        if s < len(lengths) and len(sequence) != lengths[s]:
+            raise LoglinError(
+                f"sentence {s} has {lengths[s]} tokens but {len(sequence)} labels; give one label per token"
+            )
+        flat.extend(frozenset(y) if isinstance(y, set | frozenset | list | tuple) else y for y in sequence)
+        count += 1
+    if count != len(lengths):
+        raise LoglinError(f"there are {len(lengths)} sentences but {count} label sequences; give as many")
+    numbers: dict = {}
+    which = np.fromiter((numbers.setdefault(y, len(numbers)) for y in flat), np.int64, len(flat))
+    labels, codes, sets = _numbered(list(numbers), labels)
+    return labels, Gold(codes[which], len(labels), sets, np.empty(0, np.int32))
+
+
+def _parse(name: str) -> str | frozenset | None:
+    if name == UNKNOWN:
+        return None
+    return frozenset(name.split("|")) if "|" in name else name
+
+
+def _numbered(values: list, labels: list | None) -> tuple[list, np.ndarray, np.ndarray]:
+    """Labels in order of first mention, the code of every value, and the label sets that codes refer to."""
+    if labels is None:
+        mentioned: dict = {}
+        for value in values:
+            for label in sorted(value) if isinstance(value, frozenset) else () if value is None else (value,):
+                mentioned.setdefault(label, None)
+        labels = list(mentioned)
+    if not labels:
+        raise LoglinError("no token has a label; at least some must have one to learn from")
+    number = {label: i for i, label in enumerate(labels)}
+    sets = [np.ones(len(labels), bool)]
+    codes = np.empty(len(values), np.int32)
+    for v, value in enumerate(values):
+        if value is None:
+            codes[v] = ~0
+        elif isinstance(value, frozenset):
+            codes[v] = ~len(sets)
+            sets.append(np.isin(np.arange(len(labels)), [_code(number, y) for y in value]))
+        else:
+            codes[v] = _code(number, value)
+    return labels, codes, np.array(sets)
+
+
+def _code(number: dict, label) -> int:
+    if label not in number:
+        known = ", ".join(map(str, list(number)[:10]))
+        raise LoglinError(f"the label {label!r} is not among those of the model ({known}…); correct the data")
+    return number[label]

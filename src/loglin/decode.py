@@ -1,0 +1,208 @@
+"""From a model and text to labels, probabilities and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from loglin.corpus import schemes
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.kernels import decode as kernels
+from loglin.kernels.gradient import fill_table
+from loglin.kernels.rows import padded
+from loglin.model import Model
+from loglin.parallel.threads import Threads, chunks_by_size
+from loglin.structures import Chain
+
+ROW_LABELS = 3
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What one active feature says: its weight for every label that it knows."""
+
+    feature: str
+    value: float
+    votes: dict  # label → weight · value
+
+
+@dataclass(frozen=True)
+class Entity:
+    type: str
+    start: int
+    stop: int
+    text: str
+    probability: float
+
+
+class Decoder:
+    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced."""
+
+    def __init__(self, model: Model, threads: int | None = 1, constrain: str | None = None):
+        self.model, self.index, self.constrain = model, model.index, constrain
+        self.threads = threads
+        L, self.width = self.index.n_labels, padded(self.index.n_labels)
+        self.legal = schemes.legal(model.labels, constrain) if constrain else None
+        counts = np.diff(self.index.ptr)
+        is_row = counts >= ROW_LABELS
+        self._row_of = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
+        self._n_rows = int(is_row.sum())
+        transitions = self.index.transitions(np.asarray(model.weights, np.float64))
+        self._edges = np.zeros((2, self.width))
+        if self.legal:
+            transitions = np.where(self.legal[0], transitions, -np.inf)
+            self._edges[0, :L] = np.where(self.legal[1], 0.0, -np.inf)
+            self._edges[1, :L] = np.where(self.legal[2], 0.0, -np.inf)
+        self.transitions = transitions
+        self._trigrams = self.index.trigrams(np.asarray(model.weights, np.float64))
+
+    # ------------------------------------------------------------------ weights, in either precision
+
+    @cached_property
+    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._tables(np.float32)
+
+    @cached_property
+    def _double(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._tables(np.float64)
+
+    def _tables(self, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of the table, all weights, transitions padded with zeros (labels, width)."""
+        weights = np.ascontiguousarray(self.model.weights, dtype)
+        table = np.zeros((self._n_rows, self.width), dtype)
+        index = self.index
+        fill_table(0, len(self._row_of), index.ptr, index.labels, self._row_of, weights, table)
+        T = np.zeros((index.n_labels, self.width), dtype)
+        T[:, : index.n_labels] = self.transitions
+        return table, weights, T
+
+    @property
+    def _lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.index.ptr, self.index.labels, self._row_of
+
+    def _attributes(self, design: Design, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
+
+    # ------------------------------------------------------------------ labels
+
+    def best(self, design: Design) -> np.ndarray:
+        """The best label sequence of every sentence: (tokens,) int32."""
+        if self._trigrams is not None:
+            parts = [chain.best()[0] for chain in self.chains(design)]
+            return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
+        table, weights, T = self._single
+        out = np.empty(design.n_tokens, np.int32)
+        conditioned = len(self.index.bigram_pairs) > 0
+        bigrams = (design.bigrams.ptr if conditioned else design.bigrams.ptr[:0], design.bigrams.ids)
+        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
+        attributes, edges = self._attributes(design, np.float32), self._edges.astype(np.float32)
+        longest = int(np.diff(design.offsets).max(initial=1))
+        L = self.index.n_labels
+        Threads(self.threads if design.n_tokens > 2000 else 1).map(
+            lambda b, e: kernels.best_labels(
+                b,
+                e,
+                design.offsets,
+                L,
+                attributes,
+                self._lists,
+                table,
+                weights,
+                T,
+                edges,
+                bigrams,
+                bigram_index,
+                longest,
+                out,
+            ),
+            chunks_by_size(design.offsets),
+        )
+        if self.legal is not None and not self._is_legal(out, design.offsets):
+            raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
+        return out
+
+    def _is_legal(self, labels: np.ndarray, offsets: np.ndarray) -> bool:
+        transitions, first, last = self.legal  # type: ignore[misc]
+        lengths = np.diff(offsets)
+        begins, ends = offsets[:-1][lengths > 0], offsets[1:][lengths > 0] - 1
+        inside = np.ones(len(labels), bool)
+        inside[begins] = False
+        steps = np.flatnonzero(inside)
+        return bool(
+            transitions[labels[steps - 1], labels[steps]].all()
+            and first[labels[begins]].all()
+            and last[labels[ends]].all()
+        )
+
+    def scores(self, design: Design) -> np.ndarray:
+        """Scores of every token by label, (tokens, labels) float64."""
+        table, weights, _ = self._double
+        out = np.empty((design.n_tokens, self.index.n_labels))
+        attributes = self._attributes(design, np.float64)
+        kernels.all_scores(
+            0, design.n_tokens, self.index.n_labels, attributes, self._lists, table, weights, out
+        )
+        return out
+
+    def chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
+        scores, L = self.scores(design), self.index.n_labels
+        _, weights, T = self._double
+        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
+        bigrams = (design.bigrams.ptr, design.bigrams.ids)
+        for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
+            part = scores[first:last].copy()
+            if last > first:
+                part[0] += self._edges[0, :L]
+                part[-1] += self._edges[1, :L]
+            transitions = self.transitions
+            if len(self.index.bigram_pairs) and last - first > 1:
+                steps = np.empty((last - first - 1, L, self.width))
+                for t in range(first + 1, last):
+                    kernels.step_scores(t, bigrams, bigram_index, weights, L, T, steps[t - first - 1])
+                transitions = steps[:, :, :L]
+            yield Chain(part, transitions, self._trigrams)
+
+    # ------------------------------------------------------------------ reasons
+
+    def entities(self, chain: Chain, words: list[str]) -> list[Entity]:
+        """Entities of the best sequence, each with the exact probability that it stands just there.
+
+        That is the probability of its labels followed by no continuation of it.
+        """
+        labels, _ = chain.best()
+        names = [str(self.model.labels[i]) for i in labels]
+        found = []
+        for type_, start, stop in schemes.entities(names):
+            allowed = np.zeros((stop - start, len(self.model.labels)), bool)
+            allowed[np.arange(stop - start), labels[start:stop]] = True
+            if stop < len(labels):
+                ends = [not self._continues(names[stop - 1], str(label)) for label in self.model.labels]
+                allowed = np.vstack([allowed, ends])
+            probability = chain.span_probability(start, allowed)
+            found.append(Entity(type_, start, stop, " ".join(words[start:stop]), probability))
+        return found
+
+    @staticmethod
+    def _continues(last: str, label: str) -> bool:
+        """Whether ``label`` behind ``last`` would make the entity longer."""
+        spans = schemes.entities([last, label])
+        return any(stop == 2 and start == 0 for _, start, stop in spans)
+
+    def votes(self, design: Design, token: int) -> list[Vote]:
+        """Every active feature of a token with its votes, those with the largest vote first."""
+        index, labels, weights = self.index, self.model.labels, self.model.weights
+        found = []
+        tokens = design.tokens
+        for q in range(tokens.ptr[token], tokens.ptr[token + 1]):
+            a = int(tokens.ids[q])
+            value = float(tokens.values[q]) if tokens.values.size else 1.0
+            features = range(index.ptr[a], index.ptr[a + 1])
+            votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}
+            if votes:
+                found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
+        return sorted(found, key=lambda v: -max(abs(x) for x in v.votes.values()))

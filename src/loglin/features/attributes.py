@@ -1,0 +1,116 @@
+"""Attributes given as such: lists of strings or dicts per token, as CRFsuite's users have them.
+
+    ["w=the", "title"]                      attributes of value 1
+    {"w": "the", "title": True, "len": 3.0} w:the of value 1, title of value 1, len of value 3
+    {"ctx": {"prev": "a"}, "in": ["x", "y"]} ctx:prev:a, in:x, in:y of value 1
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
+
+import numpy as np
+
+from loglin.corpus.columns import encode_strings
+from loglin.corpus.vocabulary import Vocabulary
+from loglin.errors import LoglinError
+from loglin.features.design import NO_VALUES, Design, Incidence
+
+
+class AttributeExtractor:
+    """Attributes of tokens by name."""
+
+    def __init__(self) -> None:
+        self.names = Vocabulary.of([])
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.names)
+
+    n_bigram_attributes = 0
+
+    def fit(self, sentences: Iterable, min_count: int = 1) -> Design:
+        offsets, ptr, names, values = _flatten(sentences)
+        column = encode_strings(names)
+        counts = np.bincount(column.codes, minlength=len(column.vocabulary))
+        keep = counts >= min_count
+        strings = column.vocabulary.strings
+        self.names = Vocabulary.of(strings[i] for i in np.flatnonzero(keep))
+        numbers = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        return self._design(offsets, Incidence(ptr, column.codes, values).with_ids(numbers[column.codes]))
+
+    def transform(self, sentences: Iterable) -> Design:
+        offsets, ptr, names, values = _flatten(sentences)
+        column = encode_strings(names)
+        numbers = self.names.codes_of(column.vocabulary)
+        return self._design(offsets, Incidence(ptr, column.codes, values).with_ids(numbers[column.codes]))
+
+    def _design(self, offsets: np.ndarray, tokens: Incidence) -> Design:
+        return Design(offsets, tokens, Incidence.empty(tokens.n_lists), self.n_attributes, 0)
+
+    def attribute_name(self, attribute: int, kind: str = "unigram") -> str:
+        return self.names[attribute]
+
+    def template_of(self, kind: str) -> np.ndarray:
+        return np.zeros(self.n_attributes if kind == "unigram" else 0, np.int64)
+
+    def is_consistent(self) -> bool:
+        return self.names.is_consistent()
+
+    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
+        return {"kind": "attributes"}, {"names.blob": self.names.blob, "names.starts": self.names.starts}
+
+    @classmethod
+    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> AttributeExtractor:
+        self = cls()
+        self.names = Vocabulary(arrays["names.blob"], arrays["names.starts"])
+        return self
+
+
+def _flatten(sentences: Iterable) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
+    """Sentence offsets, attribute offsets per token, names and values (empty if all are 1)."""
+    names: list[str] = []
+    values: list[float] = []
+    offsets, ptr = [0], [0]
+    for s, sentence in enumerate(sentences):
+        for t, token in enumerate(sentence):
+            try:
+                for name, value in attributes_of(token):
+                    names.append(name)
+                    values.append(value)
+            except (TypeError, ValueError) as error:
+                raise LoglinError(f"sentence {s}, token {t}: {error}") from None
+            ptr.append(len(names))
+        offsets.append(len(ptr) - 1)
+    array = np.asarray(values, np.float64)
+    return (
+        np.asarray(offsets, np.int64),
+        np.asarray(ptr, np.int64),
+        names,
+        NO_VALUES if np.all(array == 1) else array,
+    )
+
+
+def attributes_of(token: object, prefix: str = "") -> Iterator[tuple[str, float]]:
+    """(name, value) pairs of one token's attributes."""
+    if isinstance(token, str):
+        yield prefix + token, 1.0
+    elif isinstance(token, Mapping):
+        for key, value in token.items():
+            name = f"{prefix}{key}"
+            if isinstance(value, bool | np.bool_):
+                if value:
+                    yield name, 1.0
+            elif isinstance(value, Real):
+                if not math.isfinite(value):
+                    raise ValueError(f"attribute {name!r} has the value {value}; values must be finite numbers")
+                yield name, float(value)
+            elif value is not None:
+                yield from attributes_of(value, name + ":")
+    elif isinstance(token, Iterable):
+        for part in token:
+            yield from attributes_of(part, prefix)
+    else:
+        raise TypeError(f"{token!r} is neither a string, a list of strings nor a dict of attributes")

@@ -1,0 +1,50 @@
+"""What users call a template: a file's name, its text, or nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from loglin.corpus.files import refuse_bad_utf8
+from loglin.errors import LoglinError
+from loglin.features.template import TemplateSet, parse_templates
+
+# For tokens of one column: the word and its neighbors, spelling, and label bigrams.
+DEFAULT = """\
+U00:%x[-2,0]
+U01:%x[-1,0]
+U02:%x[0,0]
+U03:%x[1,0]
+U04:%x[2,0]
+U05:%x[-1,0]/%x[0,0]
+U06:%x[0,0]/%x[1,0]
+U10:%lower[0,0]
+U11:%prefix[0,0,1]
+U12:%prefix[0,0,2]
+U13:%prefix[0,0,3]
+U14:%suffix[0,0,1]
+U15:%suffix[0,0,2]
+U16:%suffix[0,0,3]
+U20:%short-shape[-1,0]
+U21:%shape[0,0]
+U22:%short-shape[0,0]
+U23:%short-shape[1,0]
+B
+"""
+
+
+def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:
+    """Templates from a path, from text with at least one line break or item, or the default ones."""
+    if isinstance(template, TemplateSet):
+        return template
+    if template is None:
+        return parse_templates(DEFAULT, "the default template")
+    text = os.fspath(template)
+    if "\n" in text or "%" in text:
+        return parse_templates(text)
+    try:
+        content = Path(text).read_bytes()
+    except OSError as error:
+        raise LoglinError(f"cannot read the template {text}: {error.strerror}; check the name") from error
+    refuse_bad_utf8(text, content, 1)
+    return parse_templates(content.decode(), text)

@@ -1,0 +1,74 @@
+"""Weights of an older model for a new one's features: training continues where the older one stopped."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.features.attributes import AttributeExtractor
+from loglin.features.extract import TemplateExtractor
+from loglin.features.index import FeatureIndex
+from loglin.features.matrix import MatrixExtractor
+
+
+def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np.ndarray:
+    """Weights (features,) for the new index; features that ``old`` (a model) does not know start at zero."""
+    weights = np.zeros(index.n_features)
+    number = {label: i for i, label in enumerate(labels)}
+    label = np.array([number.get(name, -1) for name in old.labels])
+    new, past = index.split(weights), old.index.split(np.asarray(old.weights, np.float64))
+    L, old_L = index.n_labels, old.index.n_labels
+
+    def pairs(codes: np.ndarray) -> np.ndarray:
+        a, b = label[codes // old_L], label[codes % old_L]
+        return np.where((a < 0) | (b < 0), -1, a * L + b)
+
+    attributes = _attribute_numbers(old.extractor, extractor, "unigram")
+    _copy(attributes, old.index.ptr, label[old.index.labels], past[0], index.ptr, index.labels, L, new[0])
+    attributes = _attribute_numbers(old.extractor, extractor, "bigram")
+    _copy(
+        attributes,
+        old.index.bigram_ptr,
+        pairs(old.index.bigram_pairs),
+        past[1],
+        index.bigram_ptr,
+        index.bigram_pairs,
+        L * L,
+        new[1],
+    )
+    one = np.array([0])
+    ends, old_ends = np.array([0, len(index.pairs)]), np.array([0, len(old.index.pairs)])
+    _copy(one, old_ends, pairs(old.index.pairs), past[2], ends, index.pairs, L * L, new[2])
+    if len(index.triples) and len(old.index.triples):
+        front = pairs(old.index.triples // old_L)
+        back = label[old.index.triples % old_L]
+        triples = np.where((front < 0) | (back < 0), -1, front * L + back)
+        ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(old.index.triples)])
+        _copy(one, old_ends, triples, past[3], ends, index.triples, L**3, new[3])
+    return weights
+
+
+def _copy(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:
+    """out[f] = the old weight of the same (attribute, code); attributes maps old numbers to new ones."""
+    owner = attributes[np.repeat(np.arange(len(old_ptr) - 1), np.diff(old_ptr))]
+    known = (owner >= 0) & (old_codes >= 0)
+    old_keys = owner[known].astype(np.int64) * size + old_codes[known]
+    keys = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)).astype(np.int64) * size + codes
+    if not len(keys):
+        return
+    place = np.minimum(np.searchsorted(keys, old_keys), len(keys) - 1)  # keys are sorted by construction
+    hit = keys[place] == old_keys
+    out[place[hit]] = old_weights[known][hit]
+
+
+def _attribute_numbers(old, new, kind: str) -> np.ndarray:
+    """For every attribute of the old extractor its number in the new one, or -1."""
+    n_old = old.n_attributes if kind == "unigram" else old.n_bigram_attributes
+    numbers = np.full(n_old, -1, np.int64)
+    if isinstance(old, TemplateExtractor) and isinstance(new, TemplateExtractor):
+        old.match(new, kind, numbers)
+    elif kind == "unigram" and isinstance(old, AttributeExtractor) and isinstance(new, AttributeExtractor):
+        numbers[:] = new.names.codes_of(old.names)
+    elif kind == "unigram" and isinstance(old, MatrixExtractor) and isinstance(new, MatrixExtractor):
+        n = min(n_old, new.n_attributes)
+        numbers[:n] = np.arange(n)
+    return numbers

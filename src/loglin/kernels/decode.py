@@ -1,0 +1,114 @@
+"""Scores and best sequences for new text, straight from attribute numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels.compile import kernel
+from loglin.kernels.rows import sum_rows, weigh_rows
+from loglin.kernels.stochastic import viterbi
+
+u8 = np.uint64
+
+
+@kernel
+def score_attributes(first, last, attributes, index, table, weights, e):
+    """e[t − first] = Σ of the weights of token t's attributes, by label."""
+    ptr, ids, values = attributes
+    feature_ptr, labels, row_of = index
+    weighted = values.shape[0] > 0
+    rows = np.empty(64, np.uint32)
+    row_values = np.empty(64, table.dtype)
+    extra = np.zeros((1, e.shape[1]), e.dtype)
+    for t in range(first, last):
+        n, started = u8(0), False
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            row = row_of[u8(ids[q])]
+            if row >= 0:
+                rows[n] = row
+                if weighted:
+                    row_values[n] = values[q]
+                n += u8(1)
+                if n == u8(64):  # as many rows as fit are summed, then the next ones
+                    if weighted:
+                        weigh_rows(extra, 0, table, rows, row_values, 0, 64)
+                    else:
+                        sum_rows(extra, 0, table, rows, 0, 64)
+                    for j in range(e.shape[1]):
+                        e[t - first, j] = extra[0, j] + (e[t - first, j] if started else 0)
+                    n, started = u8(0), True
+        if weighted:
+            weigh_rows(extra, 0, table, rows, row_values, 0, np.int64(n))
+        else:
+            sum_rows(extra, 0, table, rows, 0, np.int64(n))
+        for j in range(e.shape[1]):
+            e[t - first, j] = extra[0, j] + (e[t - first, j] if started else 0)
+        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            a = u8(ids[q])
+            if row_of[a] < 0:
+                for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
+                    if weighted:
+                        e[t - first, labels[f]] += weights[f] * values[q]
+                    else:
+                        e[t - first, labels[f]] += weights[f]
+
+
+@kernel
+def step_scores(t, bigrams, index, weights, n_labels, T, out):
+    """out = T plus the observed bigram features of the step into token t."""
+    ptr, ids = bigrams
+    feature_ptr, pairs, first = index
+    out[:] = T
+    for q in range(ptr[t], ptr[t + 1]):
+        a = ids[q]
+        for f in range(feature_ptr[a], feature_ptr[a + 1]):
+            i, j = divmod(np.int64(pairs[f]), n_labels)
+            out[i, j] += weights[first + f]
+
+
+@kernel
+def best_labels(s_begin, s_end, offsets, n_labels, attributes, index, table, weights, T, edges, bigrams, bigram_index, longest, out):
+    """Viterbi for the sentences s_begin … s_end − 1. edges (2, W): scores of first and last labels, 0 or -inf."""
+    width = table.shape[1]
+    e = np.zeros((longest, width), table.dtype)
+    back = np.zeros((longest, width), np.int32)
+    conditioned = bigrams[0].shape[0] > 0
+    step = np.empty((n_labels if conditioned else 0, width), table.dtype)
+    for s in range(s_begin, s_end):
+        first, last = offsets[s], offsets[s + 1]
+        n = last - first
+        if n == 0:
+            continue
+        score_attributes(first, last, attributes, index, table, weights, e)
+        for j in range(n_labels):
+            e[0, j] += edges[0, j]
+            e[n - 1, j] += edges[1, j]
+        if not conditioned:
+            viterbi(n, n_labels, e, T, back, out, first)
+            continue
+        for t in range(1, n):
+            step_scores(first + t, bigrams, bigram_index, weights, n_labels, T, step)
+            for j in range(n_labels):
+                best, arg = e[t - 1, 0] + step[0, j], 0
+                for i in range(1, n_labels):
+                    if e[t - 1, i] + step[i, j] > best:
+                        best, arg = e[t - 1, i] + step[i, j], i
+                e[t, j] += best
+                back[t, j] = arg
+        label = 0
+        for j in range(1, n_labels):
+            if e[n - 1, j] > e[n - 1, label]:
+                label = j
+        for t in range(n - 1, -1, -1):
+            out[first + t] = label
+            label = back[t, label]
+
+
+@kernel
+def all_scores(begin, end, n_labels, attributes, index, table, weights, out):
+    """out[t] = scores of token t by label, without padding."""
+    e = np.zeros((1, table.shape[1]), table.dtype)
+    for t in range(begin, end):
+        score_attributes(t, t + 1, attributes, index, table, weights, e)
+        for j in range(n_labels):
+            out[t, j] = e[0, j]
