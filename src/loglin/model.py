@@ -189,7 +189,10 @@ def _check(path, model: Model) -> None:
 
     def cuts(ptr: np.ndarray, lists: int, entries: int) -> bool:
         return (
-            len(ptr) == lists + 1 and int(ptr[0]) == 0 and int(ptr[-1]) == entries and bool((np.diff(ptr) >= 0).all())
+            len(ptr) == lists + 1
+            and int(ptr[0]) == 0
+            and int(ptr[-1]) == entries
+            and bool((np.diff(ptr) >= 0).all())
         )
 
     fine = (
@@ -205,7 +208,10 @@ def _check(path, model: Model) -> None:
         and inside(index.bigram_pairs, L * L)
         and inside(index.pairs, L * L)
         and inside(index.triples, L**3)
-        and [a.dtype.str[1:] for a in (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, index.pairs)]
+        and [
+            a.dtype.str[1:]
+            for a in (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, index.pairs)
+        ]
         == ["i8", "u2", "i8", "i4", "i4"]
         and model.extractor.is_consistent()
     )

@@ -1,7 +1,7 @@
 """A corpus: a few columns of integer codes, cut into sentences.
 
-    column c of token t      columns[c].vocabulary[columns[c].codes[t]]
-    tokens of sentence s     offsets[s] … offsets[s + 1] − 1
+column c of token t      columns[c].vocabulary[columns[c].codes[t]]
+tokens of sentence s     offsets[s] … offsets[s + 1] − 1
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
         stream = open(path, "rb")  # noqa: SIM115  the caller closes it
         magic = stream.peek(2)[:2]
     except OSError as error:
-        raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
+        raise LoglinError(
+            f"cannot read {path}: {error.strerror}; check the name and its permissions"
+        ) from error
     if magic == b"\x1f\x8b":
         return gzip.open(stream)  # type: ignore[return-value]
     return stream
@@ -40,7 +42,9 @@ def read_blocks(path: str | os.PathLike, encoding: str, cut: bytes) -> Iterator[
             try:
                 block = stream.read(BLOCK)
             except (OSError, EOFError, zlib.error) as error:
-                raise LoglinError(f"{path} is damaged: {error}; unpack it with gzip -t to see where") from error
+                raise LoglinError(
+                    f"{path} is damaged: {error}; unpack it with gzip -t to see where"
+                ) from error
             if first:
                 _refuse_binary(path, block, encoding)
                 block = block.removeprefix(b"\xef\xbb\xbf")

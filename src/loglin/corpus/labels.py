@@ -1,8 +1,8 @@
 """Labels: names to codes, and what a partly labelled token says.
 
-    B-NP        the label
-    _           not labelled, any label may be right        (only where partial labels are asked for)
-    B-NP|I-NP   one of these
+B-NP        the label
+_           not labelled, any label may be right        (only where partial labels are asked for)
+B-NP|I-NP   one of these
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import gradient as gradient_kernels
+from loglin.kernels.careful import careful_sentences
 from loglin.parallel.threads import Threads, chunks_by_size
 
 
@@ -41,7 +42,8 @@ class ConditionalLikelihood:
         self._chunks = chunks_by_size(design.offsets)
         self.bigrams = self._bigram_lists()
         self.step_residuals = np.zeros(len(self.bigrams[1]), self.dtype)
-        self.empirical = self._empirical_transitions()
+        self._unsafe = np.zeros(design.n_sentences, bool)
+        self.empirical = self._given(np.arange(design.n_sentences))
         self.evaluations = 0
 
     def _bigram_lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,16 +63,19 @@ class ConditionalLikelihood:
         # kernels number the weights of all kinds in one vector
         return ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features]
 
-    def _empirical_transitions(self) -> np.ndarray:
-        """Observed transitions of sentences without doubt; the others are counted in the kernel."""
+    def _given(self, sentences: np.ndarray) -> np.ndarray:
+        """Transitions observed in those of the sentences that are free of doubt; of the others, none.
+
+        The kernels leave these to us, and count both sides of the doubtful ones.
+        """
         L, codes, offsets = self.index.n_labels, self.gold.codes, self.design.offsets
         lengths = np.diff(offsets)
         sentence = np.repeat(np.arange(len(lengths)), lengths)
-        doubtful = np.zeros(len(lengths), bool)
-        doubtful[sentence[codes < 0]] = True
-        weight = np.where(doubtful | bool(self.gold.candidates.size), 0.0, 1.0)
-        if self.instance.size:
-            weight *= self.instance
+        weight = np.zeros(len(lengths))
+        weight[sentences] = self.instance[sentences] if self.instance.size else 1.0
+        weight[sentence[codes < 0]] = 0.0
+        if self.gold.candidates.size:
+            weight[:] = 0.0
         step = np.flatnonzero(sentence[1:] == sentence[:-1]) + 1
         weight = weight[sentence[step]]
         pair = np.where(weight > 0, codes[step - 1] * np.int64(L) + codes[step], 0)
@@ -115,6 +120,7 @@ class ConditionalLikelihood:
             M_exp = np.exp(x) if len(index.bigram_pairs) else x[:0]
         MT = np.ascontiguousarray(M.T)
         self.step_residuals[:] = 0
+        parameters = (self.scorer.table, x, T, M, MT, M_exp)
 
         def chunk(begin: int, end: int) -> tuple[float, np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
@@ -127,12 +133,13 @@ class ConditionalLikelihood:
                 self.bigrams,
                 self.labels,
                 self.instance,
-                (self.scorer.table, x, T, M, MT, M_exp),
+                parameters,
                 self.longest,
                 self.residuals,
                 X,
                 XD,
                 self.step_residuals,
+                self._unsafe,
             )
             return loss, X, XD
 
@@ -140,4 +147,23 @@ class ConditionalLikelihood:
         for loss, X, XD in self.threads.map(chunk, self._chunks):
             value += loss
             expected += X * M.astype(np.float64) + XD
+        careful = np.flatnonzero(self._unsafe)
+        if len(careful):
+            XD = np.zeros((width, width))
+            value += careful_sentences(
+                careful,
+                self.design.offsets,
+                L,
+                self.scorer.tokens,
+                self.bigrams,
+                self.labels,
+                self.instance,
+                parameters,
+                self.residuals,
+                XD,
+                self.step_residuals,
+            )
+            expected[:L, :L] += XD[:L, :L] + self._given(
+                careful
+            )  # transitions of certain sentences are subtracted later
         return value, expected[:L, :L]

@@ -1,7 +1,7 @@
 """Weights times attributes: the table of rows that scores a design's tokens, in both directions.
 
-    scores = X·W        every token sums the rows of its attributes and heads, and its single weights
-    gradient = Xᵀ·R     every attribute sums the residuals of its tokens and heads
+scores = X·W        every token sums the rows of its attributes and heads, and its single weights
+gradient = Xᵀ·R     every attribute sums the residuals of its tokens and heads
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ ROW_LABELS = 3  # attributes with at least so many labels are rows
 class Scorer:
     """The unigram part of a model over one design."""
 
-    def __init__(self, design: Design, index: FeatureIndex, dtype: type, threads: Threads, trains: bool = True):
+    def __init__(
+        self, design: Design, index: FeatureIndex, dtype: type, threads: Threads, trains: bool = True
+    ):
         self.index, self.threads, self.dtype = index, threads, np.dtype(dtype)
         self.n_tokens, self.width = design.n_tokens, padded(index.n_labels)
         heads = design.heads
@@ -101,7 +103,9 @@ class Scorer:
             self._attribute_chunks,
         )
         self.threads.map(
-            lambda b, e: kernels.sum_lists(b, e, self.head_lists.ptr, self.head_rows, self.n_rows, self.table),
+            lambda b, e: kernels.sum_lists(
+                b, e, self.head_lists.ptr, self.head_rows, self.n_rows, self.table
+            ),
             self._head_chunks,
         )
 

@@ -129,7 +129,14 @@ class Tagger(BaseEstimator):
         start = getattr(self, "model_", None) if self.warm_start else None
         development = self._development(extractor, labels) if self.dev is not None else None
         model = train(
-            design, extractor, labels, gold, options, start=start, development=development, callback=self._call
+            design,
+            extractor,
+            labels,
+            gold,
+            options,
+            start=start,
+            development=development,
+            callback=self._call,
         )
         return self._adopt(model)
 

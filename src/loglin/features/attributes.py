@@ -1,8 +1,8 @@
 """Attributes given as such: lists of strings or dicts per token, as CRFsuite's users have them.
 
-    ["w=the", "title"]                      attributes of value 1
-    {"w": "the", "title": True, "len": 3.0} w:the of value 1, title of value 1, len of value 3
-    {"ctx": {"prev": "a"}, "in": ["x", "y"]} ctx:prev:a, in:x, in:y of value 1
+["w=the", "title"]                      attributes of value 1
+{"w": "the", "title": True, "len": 3.0} w:the of value 1, title of value 1, len of value 3
+{"ctx": {"prev": "a"}, "in": ["x", "y"]} ctx:prev:a, in:x, in:y of value 1
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def attributes_of(token: object, prefix: str = "") -> Iterator[tuple[str, float]
                     yield name, 1.0
             elif isinstance(value, Real):
                 if not math.isfinite(value):
-                    raise ValueError(f"attribute {name!r} has the value {value}; values must be finite numbers")
+                    raise ValueError(
+                        f"attribute {name!r} has the value {value}; values must be finite numbers"
+                    )
                 yield name, float(value)
             elif value is not None:
                 yield from attributes_of(value, name + ":")

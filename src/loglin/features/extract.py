@@ -161,7 +161,9 @@ class TemplateExtractor:
     # ------------------------------------------------------------------ parts
 
     def _observed_templates(self) -> list[Template]:
-        return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
+        return [
+            t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)
+        ]
 
     def _views(self) -> list[View]:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
@@ -218,9 +220,7 @@ class TemplateExtractor:
         return keys
 
     def _design(self, corpus: Corpus, tokens: Incidence, bigrams: Incidence, heads: Heads | None) -> Design:
-        return Design(
-            corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads
-        )
+        return Design(corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads)
 
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
         """The same with only some of the attributes, renumbered."""
@@ -259,7 +259,9 @@ class TemplateExtractor:
 
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
-        keys = all(t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables)
+        keys = all(
+            t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables
+        )
         return keys and all(v.is_consistent() for v in self.vocabularies.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:

@@ -28,9 +28,7 @@ def suffix(word: str, n: int) -> str:
 
 def shape(word: str) -> str:
     """Letters to X or x, digits to d, the rest kept: ``McDonald-1.5`` → ``XxXxxxxx-d.d``."""
-    return "".join(
-        "X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word
-    )
+    return "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
 
 
 def short_shape(word: str) -> str:

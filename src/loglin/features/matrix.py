@@ -27,7 +27,11 @@ class MatrixExtractor:
         """The design of a checked NumPy array or SciPy CSR matrix."""
         n = X.shape[0]
         if hasattr(X, "indptr"):
-            ptr, ids, values = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(np.float64)
+            ptr, ids, values = (
+                X.indptr.astype(np.int64),
+                X.indices.astype(np.int32),
+                X.data.astype(np.float64),
+            )
         else:
             ptr = np.arange(n + 1, dtype=np.int64) * self.n_columns
             ids = np.tile(np.arange(self.n_columns, dtype=np.int32), n)
@@ -50,7 +54,12 @@ class MatrixExtractor:
         return self.n_columns >= 0 and (self.names is None or len(self.names) == self.n_columns)
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        manifest = {"kind": "matrix", "columns": self.n_columns, "intercept": self.intercept, "names": self.names}
+        manifest = {
+            "kind": "matrix",
+            "columns": self.n_columns,
+            "intercept": self.intercept,
+            "names": self.names,
+        }
         return manifest, {}
 
     @classmethod

@@ -1,14 +1,14 @@
 """Feature templates: the CRF++ and Wapiti syntax, with named word functions.
 
-    U01:%x[-1,0]/%x[0,1]      the word before and column 1 here, for each label
-    B                         label bigrams
-    B01:%x[0,1]               label bigrams, seen with column 1 here
-    *02:%x[0,0]               both of these (Wapiti)
-    T                         label trigrams, in a model of order 2
-    U03:%suffix[0,0,3]        any function of loglin.features.functions
-    U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
-    #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
-    #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
+U01:%x[-1,0]/%x[0,1]      the word before and column 1 here, for each label
+B                         label bigrams
+B01:%x[0,1]               label bigrams, seen with column 1 here
+*02:%x[0,0]               both of these (Wapiti)
+T                         label trigrams, in a model of order 2
+U03:%suffix[0,0,3]        any function of loglin.features.functions
+U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
+#! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
+#! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
 """
 
 from __future__ import annotations
@@ -93,13 +93,17 @@ def parse_templates(text: str, source: str = "template") -> TemplateSet:
         elif line and not line.startswith("#"):
             templates += _parse_line(line, place)
     if not templates:
-        raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
+        raise LoglinError(
+            f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line"
+        )
     boundary = "side"
     for place, values, names in options:
         known = {t.name for t in templates}
         for name in names:
             if name not in known:
-                raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
+                raise LoglinError(
+                    f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}"
+                )
         boundary = values.pop("boundary", boundary)
         templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
     return TemplateSet(tuple(templates), source, tuple(lines), boundary)
@@ -122,7 +126,9 @@ def _parse_line(line: str, place: str) -> list[Template]:
             f"with a name among {', '.join(FUNCTIONS)}, t, m"
         )
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
-        raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
+        raise LoglinError(
+            f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}"
+        )
     if "trigram" in kinds and items:
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
@@ -143,7 +149,9 @@ def _parse_item(match: re.Match, place: str) -> Item:
             "such as %x[-1,0]"
         ) from None
     if abs(offset) > 100:
-        raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
+        raise LoglinError(
+            f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100"
+        )
     if name in ("t", "m", "M"):
         if len(fields) != 3 or not fields[2].startswith('"'):
             raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
@@ -153,7 +161,9 @@ def _parse_item(match: re.Match, place: str) -> Item:
     if name == "X":
         return Item(offset, column, "lower")
     if name not in FUNCTIONS:
-        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
+        raise LoglinError(
+            f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m"
+        )
     wanted = FUNCTIONS[name][1]
     try:
         arguments = tuple(int(f) for f in fields[2:])

@@ -8,14 +8,13 @@
 
 Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
 that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
-range in which that is safe, the sentence is done again in the log domain (``kernels.logspace``).
+range in which that is safe, the sentence is left to ``kernels.careful``, in the log domain.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from loglin.kernels import logspace
 from loglin.kernels.compile import REORDER, kernel
 from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
 
@@ -43,9 +42,9 @@ def score_tokens(first, n, tokens, table, weights, e):
 def exponentiate(first, n, n_labels, gold, allowed, e):
     """e = exp(e − shift), zero in the padding.
 
-    Returns whether all scores are in the safe range, and Σ shift, which scaled sums leave out.
+    Returns whether all scores are in the safe range.
     """
-    safe, shifts = True, 0.0
+    safe = True
     for t in range(n):
         y = gold[first + t]
         if y >= 0:
@@ -55,13 +54,11 @@ def exponentiate(first, n, n_labels, gold, allowed, e):
             for j in range(n_labels):
                 if allowed[~y, j] and e[t, j] > shift:
                     shift = e[t, j]
-        if abs(shift) < np.inf:
-            shifts += shift
         top = exp_row(e, t, shift)
-        safe = safe and top - 0 < LIMIT
+        safe = safe and top < LIMIT and abs(shift) < np.inf
         for j in range(n_labels, e.shape[1]):
             e[t, j] = 0
-    return safe, shifts
+    return safe
 
 
 @kernel
@@ -128,35 +125,6 @@ def step_matrices(first, n, n_labels, M, bigrams, M_exp, out):
 
 
 @kernel
-def log_fallback(first, n, n_labels, e, T, bigrams, weights, mask, r, pairs):
-    """The same sentence in the log domain: e holds plain scores, mask the labels in play, T log transitions.
-
-    r receives p(y_t), pairs (n − 1, L, L) p(y_t, y_{t+1}). Returns log Z.
-    """
-    ptr, ids, which = bigrams
-    scores = np.empty((n, n_labels))
-    nodes = np.empty((n, n_labels))
-    for t in range(n):
-        for j in range(n_labels):
-            scores[t, j] = e[t, j] if mask[t, j] else -np.inf
-    steps = np.empty((max(n - 1, 1), n_labels, n_labels))
-    for t in range(steps.shape[0]):
-        steps[t] = T
-        if ptr.shape[0] and n > 1:
-            for q in range(ptr[first + t + 1], ptr[first + t + 2]):
-                i, j = divmod(np.int64(which[q]), n_labels)
-                steps[t, i, j] += weights[ids[q]]
-    none = np.empty((0, n_labels, n_labels))
-    total = logspace.forward_backward(scores, steps, none, nodes, pairs, none)
-    for t in range(n):
-        for j in range(n_labels):
-            r[t, j] = nodes[t, j]
-        for j in range(n_labels, r.shape[1]):
-            r[t, j] = 0
-    return total
-
-
-@kernel
 def label_mask(first, n, n_labels, gold, allowed, candidates, observed, mask):
     """mask[t, j]: label j is in play at t; with ``observed``, only labels that the annotation allows."""
     for t in range(n):
@@ -171,11 +139,11 @@ def label_mask(first, n, n_labels, gold, allowed, candidates, observed, mask):
 
 
 @kernel
-def apply_mask(n, n_labels, mask, e):
+def masked(n, n_labels, mask, e, out):
+    """out = e where the mask allows, else 0."""
     for t in range(n):
         for j in range(n_labels):
-            if not mask[t, j]:
-                e[t, j] = 0
+            out[t, j] = e[t, j] if mask[t, j] else e[t, j] * 0
 
 
 @kernel
@@ -209,20 +177,6 @@ def add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, X, resid
 
 
 @kernel
-def add_fallback_pairs(first, n, n_labels, bigrams, p, weight, X, residual):
-    """The same from pair probabilities p (n − 1, L, L)."""
-    ptr, ids, pairs = bigrams
-    for t in range(1, n):
-        for i in range(n_labels):
-            for j in range(n_labels):
-                X[i, j] += weight * p[t - 1, i, j]
-        if ptr.shape[0]:
-            for q in range(ptr[first + t], ptr[first + t + 1]):
-                i, j = divmod(np.int64(pairs[q]), n_labels)
-                residual[q] += weight * p[t - 1, i, j]
-
-
-@kernel
 def is_certain(first, n, gold, candidates):
     """Every token has exactly one observed label and every label is a candidate."""
     for t in range(n):
@@ -232,13 +186,13 @@ def is_certain(first, n, gold, candidates):
 
 
 @kernel
-def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, weight, scratch, r, X, XD, residual):
+def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, weight, e, scratch, r, X, XD, residual):
     """Forward and backward over e: r = p(y_t), transitions weighted by ``weight``; returns log Z.
 
     X collects a·b products that still lack the factor M, XD true pair probabilities. If the sums leave
     the range of numbers, nothing is added and the result is not finite.
     """
-    e, a, b, c, _, _ = scratch
+    a, b, c = scratch[2], scratch[3], scratch[4]
     total = forward(n, n_labels, e, M, per_token, a, c)
     if abs(total) < np.inf:
         backward(n, n_labels, e, M, MT, per_token, a, c, b, r)
@@ -270,70 +224,110 @@ def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
 def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r, X, XD, residual):
     """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
 
-    Two sums: over all sequences, and, unless every label is known, over those that were observed.
+    Unless every label is known there are two sums: over the sequences that were observed, then over all.
+    Returns inf, and has added nothing, if the sentence is not safe in scaled probabilities.
     """
-    e, a, b, c, masks, MS = scratch
+    e, observed, a, b, c, masks, MS = scratch
     gold, allowed, candidates = labels
     table, weights, T, M, MT, M_exp = parameters
     per_token = bigrams[0].shape[0] > 0
-    certain = is_certain(first, n, gold, candidates)
     score_tokens(first, n, tokens, table, weights, e)
-    safe, shifts = exponentiate(first, n, n_labels, gold, allowed, e)
+    if not exponentiate(first, n, n_labels, gold, allowed, e):
+        return np.inf
     S = M
     if per_token:
         step_matrices(first, n, n_labels, M, bigrams, M_exp, MS)
         S = MS
+    certain = is_certain(first, n, gold, candidates)
     loss = 0.0
-    p = r
-    for side in range(1 if certain else 2):
-        sign = weight if side == 0 else -weight
-        if not certain:
-            label_mask(first, n, n_labels, gold, allowed, candidates, side == 1, masks)
-            apply_mask(n, n_labels, masks, e)
-            if side == 1:
-                p = np.empty_like(r)
-        total = np.inf
-        if safe:
-            total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, sign, scratch, p, X, XD, residual)
-        if not abs(total) < np.inf:
-            safe = False
-            pairs = np.empty((max(n - 1, 0), n_labels, n_labels))
-            if certain:
-                label_mask(first, n, n_labels, gold, allowed, candidates, False, masks)
-            score_tokens(first, n, tokens, table, weights, e)
-            total = log_fallback(first, n, n_labels, e, T, bigrams, weights, masks, p, pairs) - shifts
-            add_fallback_pairs(first, n, n_labels, bigrams, pairs, sign, XD, residual)
-        loss += total if side == 0 else -total
+    if not certain:
+        label_mask(first, n, n_labels, gold, allowed, candidates, True, masks)
+        masked(n, n_labels, masks, e, observed)
+        loss = -scaled_sums(
+            first, n, n_labels, bigrams, S, MT, per_token, -weight, observed, scratch, r, X, XD, residual
+        )
+        if not abs(loss) < np.inf:
+            return np.inf
+        label_mask(first, n, n_labels, gold, allowed, candidates, False, masks)
+        masked(n, n_labels, masks, e, e)
+        for t in range(n):  # the first posterior is kept where the masked scores were
+            for j in range(n_labels):
+                observed[t, j] = r[t, j]
+    total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, weight, e, scratch, r, X, XD, residual)
+    if not abs(total) < np.inf:
+        return np.inf
+    loss += total
     if certain:
         loss -= gold_score(first, n, gold, T, n_labels, bigrams, weights)
         subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual)
     else:
-        r -= p
+        for t in range(n):
+            for j in range(n_labels):
+                r[t, j] -= observed[t, j]
     if weight != 1:
-        r *= weight
+        for t in range(n):
+            for j in range(n_labels):
+                r[t, j] *= weight
     return loss * weight
 
 
 @kernel
 def new_scratch(longest, width, n_labels, per_token, like):
-    """Room for one sentence: e, a, b (n, W), c (n,), masks (n, L), matrices of steps."""
-    e, a, b = np.zeros((longest, width), like.dtype), np.zeros((longest, width), like.dtype), np.zeros((longest, width), like.dtype)
+    """Room for one sentence: e, the same for observed labels, a, b (n, W), c (n,), masks (n, L), steps."""
+    rows = np.zeros((4, longest, width), like.dtype)
     masks = np.zeros((longest, n_labels), np.bool_)
     steps = np.zeros((longest * width if per_token else 0, width), like.dtype)
-    return e, a, b, np.zeros(longest, like.dtype), masks, steps
+    return rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, steps
 
 
 @kernel
-def posteriors(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, instance, parameters, longest, R, X, XD, residual):
-    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions; returns the loss."""
+def posteriors(
+    s_begin,
+    s_end,
+    offsets,
+    n_labels,
+    tokens,
+    bigrams,
+    labels,
+    instance,
+    parameters,
+    longest,
+    R,
+    X,
+    XD,
+    residual,
+    unsafe,
+):
+    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions; returns the loss.
+
+    Sentences that need the log domain are marked in ``unsafe`` and left out.
+    """
     table = parameters[0]
     scratch = new_scratch(longest, table.shape[1], n_labels, bigrams[0].shape[0] > 0, table)
     loss = 0.0
     weight = table[0, 0] * 0 + 1
     for s in range(s_begin, s_end):
         first, last = offsets[s], offsets[s + 1]
+        unsafe[s] = False
         if instance.shape[0]:
             weight = instance[s]
         if first < last:
-            loss += sentence(first, last - first, n_labels, tokens, bigrams, labels, parameters, weight, scratch, R[first:last], X, XD, residual)
+            one = sentence(
+                first,
+                last - first,
+                n_labels,
+                tokens,
+                bigrams,
+                labels,
+                parameters,
+                weight,
+                scratch,
+                R[first:last],
+                X,
+                XD,
+                residual,
+            )
+            unsafe[s] = not abs(one) < np.inf
+            if not unsafe[s]:
+                loss += one
     return loss

@@ -67,7 +67,22 @@ def step_scores(t, bigrams, index, weights, n_labels, T, out):
 
 
 @kernel
-def best_labels(s_begin, s_end, offsets, n_labels, attributes, index, table, weights, T, edges, bigrams, bigram_index, longest, out):
+def best_labels(
+    s_begin,
+    s_end,
+    offsets,
+    n_labels,
+    attributes,
+    index,
+    table,
+    weights,
+    T,
+    edges,
+    bigrams,
+    bigram_index,
+    longest,
+    out,
+):
     """Viterbi for the sentences s_begin … s_end − 1. edges (2, W): scores of first and last labels, 0 or -inf."""
     width = table.shape[1]
     e = np.zeros((longest, width), table.dtype)

@@ -185,7 +185,21 @@ def count_scored(ptr, ids, heads, feature_ptr, row_of, row_ptr, entry_ptr):
 
 
 @kernel
-def fill_scored(ptr, ids, values, heads, first_head, feature_ptr, labels, row_of, row_ids, row_values, entry_ids, entry_labels, entry_values):
+def fill_scored(
+    ptr,
+    ids,
+    values,
+    heads,
+    first_head,
+    feature_ptr,
+    labels,
+    row_of,
+    row_ids,
+    row_values,
+    entry_ids,
+    entry_labels,
+    entry_values,
+):
     """Fill the lists that count_scored measured."""
     rows, entries = u8(0), u8(0)
     weighted = values.shape[0] > 0

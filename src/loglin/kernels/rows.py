@@ -325,7 +325,10 @@ def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
     weights, first = e.data(3, e.b.mul(e.args[4], width)), e.b.mul(e.args[2], width)
 
     def block(column, n):
-        best, arg = e.accumulators(n, e.constant(-np.inf)), e.accumulators(n, ir.Constant(_WHOLE, [0] * LANES))
+        best, arg = (
+            e.accumulators(n, e.constant(-np.inf)),
+            e.accumulators(n, ir.Constant(_WHOLE, [0] * LANES)),
+        )
         rows = e.data(5, column)
         with e.loop(e.int(0), e.args[6]) as (k, _):
             weight, number = e.splat(e.b.load(e.at(weights, k))), e.splat(e.b.trunc(k, _I32))

@@ -30,7 +30,24 @@ def exp_transitions(T, n_labels, M, MT):
 
 
 @kernel
-def descend(order, offsets, n_labels, tokens, allowed_bits, bigrams, labels, instance, parameters, pair_number, step, share, memory, pair_memory, longest, residual):
+def descend(
+    order,
+    offsets,
+    n_labels,
+    tokens,
+    allowed_bits,
+    bigrams,
+    labels,
+    instance,
+    parameters,
+    pair_number,
+    step,
+    share,
+    memory,
+    pair_memory,
+    longest,
+    residual,
+):
     """One step per sentence, without penalty; returns the losses met on the way.
 
     Gradient descent: w −= step·r, r the residual p − y. With a ``memory`` of the residuals met before, the
@@ -55,9 +72,16 @@ def descend(order, offsets, n_labels, tokens, allowed_bits, bigrams, labels, ins
             weight = instance[s]
         if n > 1:
             exp_transitions(T, n_labels, M, MT)
-            X[:] = 0
-            XD[:] = 0
-        loss += sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r[:n], X, XD, residual)
+            for a in range(width):
+                for b in range(width):
+                    X[a, b] = 0
+                    XD[a, b] = 0
+        one = sentence(
+            first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r, X, XD, residual
+        )
+        if not abs(one) < np.inf:  # weights this large mean that the steps are too long
+            return np.inf
+        loss += one
         if memory.shape[0]:
             for t in range(n):
                 for j in range(n_labels):
@@ -124,7 +148,24 @@ def viterbi(n, n_labels, e, T, back, out, o):
 
 
 @kernel
-def perceptron_epoch(order, offsets, n_labels, tokens, allowed_bits, labels, table, table_sum, weights, weights_sum, T, T_sum, pair_number, clock, longest, predicted):
+def perceptron_epoch(
+    order,
+    offsets,
+    n_labels,
+    tokens,
+    allowed_bits,
+    labels,
+    table,
+    table_sum,
+    weights,
+    weights_sum,
+    T,
+    T_sum,
+    pair_number,
+    clock,
+    longest,
+    predicted,
+):
     """Structured perceptron: on a mistake, add the gold features and take away the predicted ones.
 
     The sums weigh every change by the time left until now, so that weights − sums / clock is the average

@@ -1,0 +1,76 @@
+"""The command ``loglin``. Each command imports what it needs when it runs, so that --help is quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from loglin import __version__
+from loglin.errors import LoglinError
+
+# name → (module, one line for --help)
+_COMMANDS = {
+    "train": ("tagging", "Train a tagger from labelled text."),
+    "tag": ("tagging", "Label text with a trained tagger."),
+    "eval": ("tagging", "Compare a tagger's labels with the right ones."),
+    "classify-train": ("classifying", "Train a maximum-entropy classifier."),
+    "classify": ("classifying", "Classify examples with a trained model."),
+    "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
+    "prune": ("inspecting", "Make a model file smaller."),
+    "demo": ("demo", "Train, evaluate and explain a model on a built-in corpus."),
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"loglin.cli.{_COMMANDS[name][0]}")
+        return module.COMMANDS[name]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="loglin")
+def cli() -> None:
+    """Log-linear models for text: train, tag, classify, evaluate, explain."""
+
+
+def main() -> None:
+    """Run a command; whatever is wrong with the input is one sentence on standard error."""
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except LoglinError as error:
+        _fail(str(error), 1)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "loglin"
+        _fail(f"{error.format_message().rstrip('.')}; see {command} --help", 2)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted; nothing was written", 130)
+    except BrokenPipeError:  # the reader of our output has gone, as in loglin tag … | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        _fail(f"{error.strerror or error}; free some space or choose another place", 1)
+    except MemoryError:
+        _fail("there is not enough memory; use fewer features (min_count) or less data", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"loglin: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,230 @@
+"""loglin train, tag, eval: sequences."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from loglin.cli import options as shared
+from loglin.errors import LoglinError
+
+
+@click.command("train")
+@click.argument("data")
+@click.option("--template", help="Template file (CRF++ / Wapiti syntax); default: words and their spelling.")
+@click.option("--criterion", type=click.Choice(["crf", "perceptron"]), default="crf", show_default=True)
+@click.option("--dev", help="Held-out file; training stops when its score no longer rises.")
+@click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
+@click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
+@click.option(
+    "--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance."
+)
+@click.option(
+    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Labels a label looks back."
+)
+@click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option(
+    "--tol",
+    type=click.FloatRange(min=0),
+    default=2e-4,
+    show_default=True,
+    help="Relative improvement over five iterations at which to stop.",
+)
+@click.option(
+    "--min-count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Leave out rarer attributes.",
+)
+@click.option(
+    "--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen."
+)
+@click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
+@click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
+@click.option("--continue", "start", help="Start from the weights of this model.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--dtype",
+    type=click.Choice(["auto", "float32", "float64"]),
+    default="auto",
+    help="Precision of the sums.",
+)
+@click.option("--half", is_flag=True, help="Store weights in half precision.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("-o", "--output", required=True, help="Model file to write.")
+@shared.label_column
+@shared.text_format
+@shared.encoding
+@shared.threads
+@shared.as_json
+def train_command(data, template, output, as_json, **given) -> None:
+    """Train a tagger on DATA (columns, CRFsuite attributes or JSON lines; gzip too) and write a model."""
+    from loglin.corpus.output import check_writable
+
+    began = time.perf_counter()
+    check_writable(output)
+    shared.refuse_overwriting(output, data, given["dev"])
+    from loglin.features.read import read_templates
+    from loglin.model import Model
+    from loglin.tagger_files import development, read_training
+    from loglin.training import Options, peak_memory_mb, train
+
+    options = Options(
+        **{
+            k: given[k]
+            for k in (
+                "criterion",
+                "l1",
+                "l2",
+                "order",
+                "all_features",
+                "max_iter",
+                "tol",
+                "threads",
+                "seed",
+                "dtype",
+                "dev_metric",
+            )
+        }
+    )
+    kind = shared.detected_format(data, given["text_format"])
+    templates = read_templates(template) if template or kind == "conll" else None
+    start = Model.load(given["start"]) if given["start"] else None
+    seconds = {}
+    source = read_training(data, kind, templates, given)
+    seconds["read"] = time.perf_counter() - began
+    design, extractor, labels, gold = source.prepare(given["min_count"])
+    dev = development(given["dev"], source, extractor, labels, given) if given["dev"] else None
+    seconds["features"] = time.perf_counter() - began - seconds["read"]
+    progress = shared.Progress(given["quiet"] or as_json)
+    model = train(design, extractor, labels, gold, options, start=start, development=dev, callback=progress)
+    progress.close()
+    seconds["train"] = model.record["train_seconds"]
+    model.record["columns"] = source.n_columns
+    model.record["label_column"] = given["label_column"]
+    model.record["data"] = Path(data).name
+    model.save(output, given["half"])
+    seconds["total"] = time.perf_counter() - began
+    record = model.record
+    keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
+    summary = {k: record[k] for k in keys}
+    summary |= {"labels": len(labels), "sentences": record["sentences"], "tokens": record["tokens"]}
+    summary |= {
+        "seconds": seconds,
+        "peak_memory_mb": peak_memory_mb(),
+        "threads": record["threads"],
+        "model": output,
+    }
+    if record["history"] and record["history"][-1]["score"] is not None:
+        summary["dev_score"] = max(i["score"] for i in record["history"])
+    if as_json:
+        shared.print_json(summary)
+        return
+    print(
+        f"{summary['sentences']:,} sentences, {summary['tokens']:,} tokens, {summary['labels']} labels, "
+        f"{summary['n_features']:,} features"
+    )
+    print(
+        f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}"
+    )
+    print(
+        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, features {seconds['features']:.2f}, "
+        f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"
+    )
+    print(f"model written to {output}")
+
+
+@click.command("tag")
+@click.argument("model")
+@click.argument("file", default="-")
+@click.option("-o", "--output", help="Where to write; default standard output.")
+@click.option("--marginals", is_flag=True, help="Add the probability of each label.")
+@click.option(
+    "--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities."
+)
+@click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@shared.text_format
+@shared.encoding
+@shared.threads
+@shared.as_json
+def tag_command(
+    model, file, output, marginals, nbest, constrain, text_format, encoding, threads, as_json
+) -> None:
+    """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
+    from loglin.corpus.output import check_writable, write_atomically
+    from loglin.decode import Decoder
+    from loglin.model import Model
+    from loglin.tagger_files import tagged
+
+    if output:
+        check_writable(output)
+        shared.refuse_overwriting(output, file, model)
+    trained = _tagger(Model.load(model), model)
+    decoder = Decoder(trained, threads, constrain)
+    kind = shared.detected_format(file, text_format)
+    began, tokens = time.perf_counter(), 0
+
+    def pieces() -> Iterator[bytes]:
+        nonlocal tokens
+        for count, piece in tagged(decoder, file, kind, encoding, marginals, nbest, as_json):
+            tokens += count
+            yield piece
+
+    if output:
+        write_atomically(output, pieces())
+        seconds = time.perf_counter() - began
+        if as_json:
+            summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
+            shared.print_json(summary | {"output": output})
+        return
+    for piece in pieces():
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+@click.command("eval")
+@click.argument("model")
+@click.argument("file")
+@click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@shared.label_column
+@shared.text_format
+@shared.encoding
+@shared.threads
+@shared.as_json
+def eval_command(model, file, constrain, label_column, text_format, encoding, threads, as_json) -> None:
+    """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval."""
+    from loglin.decode import Decoder
+    from loglin.model import Model
+    from loglin.tagger_files import evaluated
+
+    trained = _tagger(Model.load(model), model)
+    decoder = Decoder(trained, threads, constrain)
+    kind = shared.detected_format(file, text_format)
+    result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
+    if unseen:
+        names = ", ".join(map(str, unseen[:5]))
+        print(
+            f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr
+        )
+    if as_json:
+        value = result.as_dict() | {
+            "tokens_per_second": result.tokens / max(seconds, 1e-9),
+            "seconds": seconds,
+        }
+        shared.print_json(value | {"unseen_labels": unseen})
+    else:
+        print(result.report())
+
+
+def _tagger(model, path):
+    if model.task != "tag":
+        raise LoglinError(f"{path} classifies single examples; use loglin classify")
+    return model
+
+
+COMMANDS = {"train": train_command, "tag": tag_command, "eval": eval_command}

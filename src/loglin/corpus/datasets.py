@@ -1,0 +1,44 @@
+"""Public corpora by name. None is shipped: they are looked for where the user has put them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from loglin.corpus import conll
+from loglin.corpus.columns import Corpus
+from loglin.errors import LoglinError
+
+# name → (part → file, where to get it)
+_KNOWN = {
+    "conll2000": (
+        {"train": "train.txt", "test": "test.txt"},
+        "the CoNLL-2000 shared task (chunking), also in NLTK's data",
+    ),
+    "conll2003": (
+        {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
+        "the CoNLL-2003 shared task (named entities); its text is licensed by Reuters",
+    ),
+}
+
+
+def path(name: str, part: str = "train") -> Path:
+    """Where a corpus lies: below $LOGLIN_DATA or the user's cache."""
+    if name not in _KNOWN:
+        raise LoglinError(f"no corpus is called {name!r}; there are {', '.join(_KNOWN)}")
+    parts, origin = _KNOWN[name]
+    if part not in parts:
+        raise LoglinError(f"{name} has no part {part!r}; there are {', '.join(parts)}")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "loglin" / "data"
+    for root in (os.environ.get("LOGLIN_DATA"), cache):
+        if root and (found := Path(root) / name / parts[part]).is_file():
+            return found
+    raise LoglinError(
+        f"{name} was not found; get it from {origin}, put {parts[part]} into {cache / name}, "
+        "or set LOGLIN_DATA to the folder that holds it"
+    )
+
+
+def load(name: str, part: str = "train") -> Corpus:
+    """A corpus of columns."""
+    return conll.read(path(name, part))

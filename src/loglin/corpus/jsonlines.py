@@ -1,0 +1,73 @@
+"""JSON lines: one object per line.
+
+{"tokens": ["The", "dog"], "labels": ["D", "N"]}         words, tuples of columns, or attributes
+{"label": "sport", "text": "…"}                          a document; or "features": {…} or […]
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.output import write_atomically
+from loglin.errors import LoglinError
+
+
+def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, dict]]:
+    """(line number, object) for every line that is not blank."""
+    for number, line in text_lines(path, encoding):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line, parse_constant=float)
+        except ValueError as error:
+            raise LoglinError(
+                f"{path}, line {number}: not JSON ({error}); write one object per line"
+            ) from None
+        if not isinstance(value, dict):
+            raise LoglinError(f'{path}, line {number}: {line[:40]!r} is no object; write {{"tokens": […]}}')
+        yield number, value
+
+
+def sentences(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[list | None, list]]:
+    """(labels or None, tokens) of every sentence."""
+    for number, value in read(path, encoding):
+        tokens, labels = value.get("tokens"), value.get("labels")
+        if not isinstance(tokens, list):
+            raise LoglinError(
+                f'{path}, line {number}: there is no list "tokens"; found {", ".join(value) or "nothing"}'
+            )
+        if labels is not None and (not isinstance(labels, list) or len(labels) != len(tokens)):
+            raise LoglinError(f"{path}, line {number}: {len(tokens)} tokens need as many labels")
+        yield labels, [tuple(t) if isinstance(t, list) else t for t in tokens]
+
+
+def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str | None, object]]:
+    """(label or None, attributes) of every document; the words of a text are its attributes."""
+    for number, value in read(path, encoding):
+        label = value.get("label")
+        if "features" in value:
+            features = value["features"]
+            _check_finite(features, f"{path}, line {number}")
+        elif isinstance(value.get("text"), str):
+            features = sorted(set(re.findall(r"\w+", value["text"].lower())))
+        else:
+            raise LoglinError(
+                f'{path}, line {number}: there is neither "text" nor "features"; found {", ".join(value) or "nothing"}'
+            )
+        yield label, features
+
+
+def _check_finite(features: object, place: str) -> None:
+    if isinstance(features, dict):
+        for name, value in features.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise LoglinError(f"{place}: the feature {name!r} is {value}; values must be finite numbers")
+
+
+def write(path: str | os.PathLike, objects: Iterable[dict]) -> None:
+    write_atomically(path, (json.dumps(o, ensure_ascii=False).encode() + b"\n" for o in objects))

@@ -1,0 +1,304 @@
+"""Taggers and files: training data in, labelled text out, in every format, block by block."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loglin.corpus import conll, crfsuite, jsonlines, schemes
+from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
+from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
+from loglin.corpus.vocabulary import Vocabulary
+from loglin.decode import Decoder
+from loglin.errors import LoglinError
+from loglin.evaluate import Evaluation, evaluate
+from loglin.features.attributes import AttributeExtractor
+from loglin.features.design import Design
+from loglin.features.extract import TemplateExtractor
+from loglin.features.template import TemplateSet
+from loglin.training import Development
+
+SENTENCES_AT_ONCE = 1000  # of formats that are read as Python objects
+
+
+# ---------------------------------------------------------------------- training data
+
+
+@dataclass
+class Source:
+    """Training data as it was read: columns or attributes, and labels."""
+
+    inputs: Any  # a corpus of columns, or a list of sentences of attributes
+    labels: Column | list[list]
+    partial: bool
+    templates: TemplateSet | None
+    n_columns: int = 0  # of the file, the labels included
+
+    def prepare(self, min_count: int) -> tuple[Design, Any, list, Gold]:
+        """Number the attributes and the labels."""
+        extractor = TemplateExtractor(self.templates) if self.templates else AttributeExtractor()
+        design = extractor.fit(self.inputs, min_count)
+        labels, gold = self.gold(np.diff(design.offsets).tolist(), None)
+        return design, extractor, labels, gold
+
+    def gold(self, lengths: list[int], names: list | None) -> tuple[list, Gold]:
+        if isinstance(self.labels, Column):
+            return gold_of_column(self.labels, self.partial, names)
+        values = [[_partial(y) if self.partial else y for y in labels] for labels in self.labels]
+        return gold_of_sequences(values, lengths, names)
+
+    def label_names(self) -> list:
+        if isinstance(self.labels, Column):
+            return self.labels.vocabulary.strings
+        return list(dict.fromkeys(y for labels in self.labels for y in labels))
+
+
+def read_training(path: str, kind: str, templates: TemplateSet | None, given: dict) -> Source:
+    """Read labelled data for training or development."""
+    encoding, partial = given["encoding"], given["partial"]
+    if kind == "conll":
+        corpus = conll.read(path, encoding)
+        if len(corpus.columns) < 2:
+            raise LoglinError(
+                f"{path} has one column, so there are no labels to learn from; give at least a word and a label"
+            )
+        labels = corpus.column(given["label_column"])
+        labels = _converted(labels, corpus.offsets, given["scheme"])
+        rest = _without(corpus, given["label_column"])
+        return Source(rest, labels, partial, templates, len(corpus.columns))
+    pairs = list(crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding))
+    if not pairs:
+        raise LoglinError(f"{path} holds no sentences")
+    missing = next((i for i, (labels, _) in enumerate(pairs) if labels is None), None)
+    if missing is not None:
+        raise LoglinError(f'{path}: sentence {missing} has no "labels"; give a label for every token')
+    sentences, sequences = [tokens for _, tokens in pairs], [labels for labels, _ in pairs]
+    if given["scheme"]:
+        sequences = [schemes.convert(y, *_scheme_names(given["scheme"])) for y in sequences]  # type: ignore[arg-type]
+    if kind == "jsonl" and (templates or _is_words(sentences)):
+        if templates is None:
+            from loglin.features.read import read_templates
+
+            templates = read_templates(None)
+        return Source(from_sentences(sentences, path), sequences, partial, templates)  # type: ignore[arg-type]
+    if templates:
+        raise LoglinError(f"{path} holds attributes already; leave out --template")
+    return Source(sentences, sequences, partial, None)  # type: ignore[arg-type]
+
+
+def development(path: str, source: Source, extractor, labels: list, given: dict) -> Development:
+    """Held-out data in the same form as the training data; labels never seen in training count as errors."""
+    from loglin.cli.options import detected_format
+
+    kind = detected_format(path, given["text_format"])
+    held = read_training(path, kind, source.templates, given | {"partial": False})
+    if held.n_columns != source.n_columns:
+        raise LoglinError(
+            f"{path} has {held.n_columns} columns, the training data {source.n_columns}; give as many"
+        )
+    design = extractor.transform(held.inputs)
+    names = list(dict.fromkeys([*labels, *held.label_names()]))
+    _, gold = held.gold(np.diff(design.offsets).tolist(), names)
+    return Development(design, gold, names)
+
+
+def _partial(label: Any) -> Any:
+    if label is None or label == "_":
+        return None
+    return set(label.split("|")) if isinstance(label, str) and "|" in label else label
+
+
+def _is_words(sentences: list[list]) -> bool:
+    token = next((t for s in sentences for t in s), None)
+    return isinstance(token, str)
+
+
+def _without(corpus: Corpus, column: int) -> Corpus:
+    """The corpus without its label column."""
+    chosen = range(len(corpus.columns))[column]
+    rest = [c for i, c in enumerate(corpus.columns) if i != chosen]
+    return Corpus(rest, corpus.offsets, corpus.source)
+
+
+def _scheme_names(scheme: str) -> tuple[str, str]:
+    source, colon, target = scheme.partition(":")
+    if not colon:
+        raise LoglinError(f"--scheme is {scheme!r}; write FROM:TO, such as iob1:iob2")
+    return source, target
+
+
+def _converted(labels: Column, offsets: np.ndarray, scheme: str | None) -> Column:
+    if not scheme:
+        return labels
+    names, cuts = labels.strings(), offsets.tolist()
+    source, target = _scheme_names(scheme)
+    parts = [schemes.convert(names[b:e], source, target) for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+    return encode_strings([label for part in parts for label in part])
+
+
+# ---------------------------------------------------------------------- labelled text
+
+
+def _features(decoder: Decoder, corpus: Corpus) -> Corpus:
+    """The columns that the templates look at: a label column is taken away if there is one."""
+    record = decoder.model.record
+    trained, found = int(record.get("columns", 0)), len(corpus.columns)
+    needed = decoder.model.extractor.templates.columns  # type: ignore[union-attr]
+    if found == trained:
+        return _without(corpus, int(record.get("label_column", -1)))
+    if found < needed or found > max(trained, needed):
+        raise LoglinError(
+            f"{corpus.source} has {found} columns, but the model was trained on {trained} (labels included) and "
+            f"looks at the first {needed}; give it the same columns, with or without labels"
+        )
+    return corpus
+
+
+def _require_templates(decoder: Decoder, path: str) -> None:
+    if not isinstance(decoder.model.extractor, TemplateExtractor):
+        raise LoglinError(
+            f"the model looks at attributes, but {path} is read as columns; give --format crfsuite or jsonl"
+        )
+
+
+def tagged(
+    decoder: Decoder, path: str, kind: str, encoding: str, marginals: bool, nbest: int | None, as_json: bool
+) -> Iterator[tuple[int, bytes]]:
+    """(number of tokens, text) of every stretch of the output."""
+    if kind != "conll":
+        yield from _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json)
+        return
+    _require_templates(decoder, path)
+    names = Vocabulary.of(str(label) for label in decoder.model.labels)
+    for block in conll.blocks(path, encoding):
+        corpus = block.corpus
+        if not corpus.n_tokens:
+            yield 0, block.text.tobytes()
+            continue
+        design = decoder.model.extractor.transform(_features(decoder, corpus))  # type: ignore[arg-type]
+        if as_json or nbest or marginals:
+            yield corpus.n_tokens, _detailed(decoder, block, design, marginals, nbest, as_json)
+        else:
+            yield corpus.n_tokens, conll.with_labels(block, decoder.best(design), names)
+
+
+def _detailed(
+    decoder, block: conll.Block, design, marginals: bool, nbest: int | None, as_json: bool
+) -> bytes:
+    """Sentence by sentence: JSON lines, n-best sequences, or labels with probabilities."""
+    labels, lines = decoder.model.labels, []
+    texts = [
+        block.text[b:e].tobytes().decode()
+        for b, e in zip(block.line_begin.tolist(), block.line_end.tolist(), strict=True)
+    ]
+    words, separator = block.corpus.columns[0].strings(), chr(block.separator)
+    for first, answer in _answers(decoder, design, marginals, nbest):
+        tokens = words[first : first + len(answer[0][0])]
+        if as_json:
+            lines.append(json.dumps(_as_object(labels, tokens, answer), ensure_ascii=False))
+            continue
+        for rank, (codes, probability, rows) in enumerate(answer):
+            if nbest:
+                lines.append(f"# {rank} {probability:.6f}")
+            for t, code in enumerate(codes.tolist()):
+                extra = [str(labels[code])]
+                if rows is not None:
+                    extra = [f"{labels[code]}:{rows[t, code]:.6f}"]
+                    extra += [f"{y}:{p:.6f}" for y, p in zip(labels, rows[t], strict=True)]
+                lines.append(separator.join([texts[first + t], *extra]))
+            lines.append("")
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def _answers(
+    decoder: Decoder, design: Design, marginals: bool, nbest: int | None
+) -> Iterator[tuple[int, list]]:
+    """For every sentence its first token and [(labels, probability, marginals or None)], best first."""
+    for first, chain in zip(design.offsets[:-1].tolist(), decoder.chains(design), strict=True):
+        ranked = chain.nbest(nbest) if nbest else [chain.best()]
+        rows, total = (chain.marginals() if marginals else None), chain.partition()
+        yield first, [(y, float(np.exp(s - total)), rows) for y, s in ranked]
+
+
+def _as_object(labels: list, tokens: list, answer: list) -> dict:
+    codes, probability, rows = answer[0]
+    value = {"tokens": tokens, "labels": [labels[c] for c in codes.tolist()], "probability": probability}
+    if rows is not None:
+        value["marginals"] = [dict(zip(map(str, labels), row, strict=True)) for row in rows.round(9).tolist()]
+    if len(answer) > 1:
+        value["nbest"] = [{"labels": [labels[c] for c in y.tolist()], "probability": p} for y, p, _ in answer]
+    return value
+
+
+def _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json) -> Iterator[tuple[int, bytes]]:
+    for batch in _batches(path, kind, encoding):
+        design = decoder.model.extractor.transform(_object_inputs(decoder, batch, path))
+        lines = []
+        for (_, tokens), (_, answer) in zip(batch, _answers(decoder, design, marginals, nbest), strict=True):
+            if kind == "jsonl" or as_json:
+                lines.append(json.dumps(_as_object(decoder.model.labels, tokens, answer), ensure_ascii=False))
+            else:  # CRFsuite's own output: a label a line
+                lines += [str(decoder.model.labels[c]) for c in answer[0][0].tolist()]
+                lines.append("")
+        yield design.n_tokens, "".join(line + "\n" for line in lines).encode()
+
+
+def _batches(path: str, kind: str, encoding: str) -> Iterator[list[tuple[list | None, list]]]:
+    batch: list = []
+    for pair in crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding):
+        batch.append(pair)
+        if len(batch) == SENTENCES_AT_ONCE:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _object_inputs(decoder: Decoder, batch: list, path: str) -> Any:
+    sentences = [tokens for _, tokens in batch]
+    if isinstance(decoder.model.extractor, TemplateExtractor):
+        return from_sentences(sentences, path)
+    if _is_words(sentences):
+        raise LoglinError(f"{path} holds plain words, but the model looks at attributes; give dicts or lists")
+    return sentences
+
+
+# ---------------------------------------------------------------------- evaluation
+
+
+def evaluated(
+    decoder: Decoder, path: str, kind: str, encoding: str, label_column: int
+) -> tuple[Evaluation, float, list]:
+    """Evaluation of the model on a labelled file, seconds taken, labels that the model does not know."""
+    known, began = decoder.model.labels, time.perf_counter()
+    if kind == "conll":
+        _require_templates(decoder, path)
+        corpus = conll.read(path, encoding)
+        inputs: Any = _features(decoder, corpus)
+        if len(inputs.columns) == len(corpus.columns):
+            raise LoglinError(
+                f"{path} has {len(corpus.columns)} columns and the model was trained on "
+                f"{decoder.model.record.get('columns')}: the labels to compare with are missing; add their column"
+            )
+        column = corpus.column(label_column)
+        names = list(dict.fromkeys([*known, *column.vocabulary.strings]))
+        code = {name: i for i, name in enumerate(names)}
+        gold = np.array([code[y] for y in column.vocabulary.strings], np.int32)[column.codes]
+    else:
+        batch = [pair for batch in _batches(path, kind, encoding) for pair in batch]
+        if not batch or any(labels is None for labels, _ in batch):
+            raise LoglinError(f'{path} lacks labels to compare with; give "labels" for every sentence')
+        inputs = _object_inputs(decoder, batch, path)
+        flat = [label for labels, _ in batch for label in labels]  # type: ignore[union-attr]
+        names = list(dict.fromkeys([*known, *flat]))
+        code = {name: i for i, name in enumerate(names)}
+        gold = np.array([code[y] for y in flat], np.int32)
+    design = decoder.model.extractor.transform(inputs)
+    predicted = decoder.best(design)
+    result = evaluate(gold, predicted, [str(n) for n in names], design.offsets)
+    return result, time.perf_counter() - began, names[len(known) :]
