@@ -143,9 +143,7 @@ class Decoder:
         table, weights, _ = self._double
         out = np.empty((design.n_tokens, self.index.n_labels))
         attributes = self._attributes(design, np.float64)
-        kernels.all_scores(
-            0, design.n_tokens, self.index.n_labels, attributes, self._lists, table, weights, out
-        )
+        kernels.all_scores(0, design.n_tokens, self.index.n_labels, attributes, self._lists, table, weights, out)
         return out
 
     def chains(self, design: Design) -> Iterator[Chain]:

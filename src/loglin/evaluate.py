@@ -55,9 +55,7 @@ class Evaluation:
         if self.unit == "phrase":
             counts = f"{self.phrases} phrases; found: {self.found}; correct: {self.correct}."
         else:
-            counts = (
-                f"{len(self.by_type)} labels; correct: {self.correct}; macro FB1: {100 * self.macro_f1:.2f}."
-            )
+            counts = f"{len(self.by_type)} labels; correct: {self.correct}; macro FB1: {100 * self.macro_f1:.2f}."
         overall = _conlleval_scores(self.precision, self.recall, self.f1)
         lines = [
             f"processed {self.tokens} tokens with {counts}",
@@ -113,9 +111,7 @@ def evaluate(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets:
 def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Evaluation:
     """`evaluate` for sentences of label strings; a label may occur on one side only."""
     if len(gold) != len(predicted):
-        raise LoglinError(
-            f"{len(gold)} gold sentences but {len(predicted)} predicted ones: predict every sentence"
-        )
+        raise LoglinError(f"{len(gold)} gold sentences but {len(predicted)} predicted ones: predict every sentence")
     for number, (right, guess) in enumerate(zip(gold, predicted, strict=True), start=1):
         if len(right) != len(guess):
             raise LoglinError(
@@ -217,13 +213,7 @@ def _checked_offsets(offsets: npt.ArrayLike, gold: Codes, predicted: Codes) -> C
     if len(gold) != len(predicted):
         raise LoglinError(f"{len(gold)} gold labels but {len(predicted)} predicted ones: give one per token")
     bounds = np.asarray(offsets, dtype=np.int64)
-    if (
-        bounds.ndim != 1
-        or not len(bounds)
-        or bounds[0] != 0
-        or bounds[-1] != len(gold)
-        or (np.diff(bounds) < 0).any()
-    ):
+    if bounds.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(gold) or (np.diff(bounds) < 0).any():
         raise LoglinError(
             f"sentence offsets {np.array2string(bounds, threshold=6)} do not rise from 0 to {len(gold)}, "
             "the number of tokens: give the start of every sentence, then that number"

@@ -63,9 +63,7 @@ class Model:
             index.pairs[pair],
             index.triples[triple],
         )
-        return Model(
-            self.task, self.labels, extractor, smaller, self.weights[keep], self.order, dict(self.record)
-        )
+        return Model(self.task, self.labels, extractor, smaller, self.weights[keep], self.order, dict(self.record))
 
     # ------------------------------------------------------------------ files
 
@@ -100,9 +98,7 @@ class Model:
         arrays, header = _map(Path(path))
         try:
             features = {
-                name.removeprefix("features."): array
-                for name, array in arrays.items()
-                if name.startswith("features.")
+                name.removeprefix("features."): array for name, array in arrays.items() if name.startswith("features.")
             }
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             index = FeatureIndex(len(header["labels"]), *(arrays[f"index.{name}"] for name in _INDEX))
@@ -189,10 +185,7 @@ def _check(path, model: Model) -> None:
 
     def cuts(ptr: np.ndarray, lists: int, entries: int) -> bool:
         return (
-            len(ptr) == lists + 1
-            and int(ptr[0]) == 0
-            and int(ptr[-1]) == entries
-            and bool((np.diff(ptr) >= 0).all())
+            len(ptr) == lists + 1 and int(ptr[0]) == 0 and int(ptr[-1]) == entries and bool((np.diff(ptr) >= 0).all())
         )
 
     fine = (
@@ -208,10 +201,7 @@ def _check(path, model: Model) -> None:
         and inside(index.bigram_pairs, L * L)
         and inside(index.pairs, L * L)
         and inside(index.triples, L**3)
-        and [
-            a.dtype.str[1:]
-            for a in (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, index.pairs)
-        ]
+        and [a.dtype.str[1:] for a in (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, index.pairs)]
         == ["i8", "u2", "i8", "i4", "i4"]
         and model.extractor.is_consistent()
     )

@@ -98,9 +98,7 @@ def development(path: str, source: Source, extractor, labels: list, given: dict)
     kind = detected_format(path, given["text_format"])
     held = read_training(path, kind, source.templates, given | {"partial": False})
     if held.n_columns != source.n_columns:
-        raise LoglinError(
-            f"{path} has {held.n_columns} columns, the training data {source.n_columns}; give as many"
-        )
+        raise LoglinError(f"{path} has {held.n_columns} columns, the training data {source.n_columns}; give as many")
     design = extractor.transform(held.inputs)
     names = list(dict.fromkeys([*labels, *held.label_names()]))
     _, gold = held.gold(np.diff(design.offsets).tolist(), names)
@@ -187,9 +185,7 @@ def tagged(
             yield corpus.n_tokens, conll.with_labels(block, decoder.best(design), names)
 
 
-def _detailed(
-    decoder, block: conll.Block, design, marginals: bool, nbest: int | None, as_json: bool
-) -> bytes:
+def _detailed(decoder, block: conll.Block, design, marginals: bool, nbest: int | None, as_json: bool) -> bytes:
     """Sentence by sentence: JSON lines, n-best sequences, or labels with probabilities."""
     labels, lines = decoder.model.labels, []
     texts = [
@@ -215,9 +211,7 @@ def _detailed(
     return "".join(line + "\n" for line in lines).encode()
 
 
-def _answers(
-    decoder: Decoder, design: Design, marginals: bool, nbest: int | None
-) -> Iterator[tuple[int, list]]:
+def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | None) -> Iterator[tuple[int, list]]:
     """For every sentence its first token and [(labels, probability, marginals or None)], best first."""
     for first, chain in zip(design.offsets[:-1].tolist(), decoder.chains(design), strict=True):
         ranked = chain.nbest(nbest) if nbest else [chain.best()]

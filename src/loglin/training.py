@@ -107,9 +107,7 @@ def train(
     began = time.perf_counter()
     threads = Threads(options.threads)
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
-    transitions = task == "tag" and (
-        not templates or any(t.kind == "bigram" and not t.items for t in templates)
-    )
+    transitions = task == "tag" and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
     order = 2 if any(t.kind == "trigram" for t in templates) else options.order
     index = build_index(design, gold, options.all_features, transitions, order)
     if index.n_features == 0:
@@ -189,9 +187,7 @@ def _instance_weights(design: Design, gold: Gold, labels: list, options: Options
     return weight
 
 
-def _penalties(
-    extractor, index: FeatureIndex, options: Options, unpenalized
-) -> tuple[np.ndarray, np.ndarray]:
+def _penalties(extractor, index: FeatureIndex, options: Options, unpenalized) -> tuple[np.ndarray, np.ndarray]:
     """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
     l1, l2 = np.full(index.n_features, float(options.l1)), np.full(index.n_features, float(options.l2))
     templates = getattr(getattr(extractor, "templates", None), "templates", ())

@@ -74,11 +74,5 @@ class Progress:
 def refuse_overwriting(output: str, *inputs: str | None) -> None:
     """A result must not replace one of its own inputs."""
     for path in inputs:
-        if (
-            path
-            and path != "-"
-            and os.path.exists(path)
-            and os.path.exists(output)
-            and os.path.samefile(path, output)
-        ):
+        if path and path != "-" and os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
             raise LoglinError(f"the output {output} is also an input; give it another name")

@@ -20,12 +20,8 @@ from loglin.errors import LoglinError
 @click.option("--dev", help="Held-out file; training stops when its score no longer rises.")
 @click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
-@click.option(
-    "--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance."
-)
-@click.option(
-    "--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Labels a label looks back."
-)
+@click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
+@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Labels a label looks back.")
 @click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option(
     "--tol",
@@ -41,9 +37,7 @@ from loglin.errors import LoglinError
     show_default=True,
     help="Leave out rarer attributes.",
 )
-@click.option(
-    "--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen."
-)
+@click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
 @click.option("--continue", "start", help="Start from the weights of this model.")
@@ -129,9 +123,7 @@ def train_command(data, template, output, as_json, **given) -> None:
         f"{summary['sentences']:,} sentences, {summary['tokens']:,} tokens, {summary['labels']} labels, "
         f"{summary['n_features']:,} features"
     )
-    print(
-        f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}"
-    )
+    print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
     print(
         f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, features {seconds['features']:.2f}, "
         f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"
@@ -144,17 +136,13 @@ def train_command(data, template, output, as_json, **given) -> None:
 @click.argument("file", default="-")
 @click.option("-o", "--output", help="Where to write; default standard output.")
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
-@click.option(
-    "--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities."
-)
+@click.option("--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities.")
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
-def tag_command(
-    model, file, output, marginals, nbest, constrain, text_format, encoding, threads, as_json
-) -> None:
+def tag_command(model, file, output, marginals, nbest, constrain, text_format, encoding, threads, as_json) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
     from loglin.corpus.output import check_writable, write_atomically
     from loglin.decode import Decoder
@@ -208,9 +196,7 @@ def eval_command(model, file, constrain, label_column, text_format, encoding, th
     result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
     if unseen:
         names = ", ".join(map(str, unseen[:5]))
-        print(
-            f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr
-        )
+        print(f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr)
     if as_json:
         value = result.as_dict() | {
             "tokens_per_second": result.tokens / max(seconds, 1e-9),

@@ -33,9 +33,7 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Corpus:
     corpora = [block.corpus for block in blocks(path, encoding)]
     corpora = [corpus for corpus in corpora if corpus.n_tokens]
     if not corpora:
-        raise LoglinError(
-            f"{path} holds no tokens; expected one token a line with columns parted by blanks or tabs"
-        )
+        raise LoglinError(f"{path} holds no tokens; expected one token a line with columns parted by blanks or tabs")
     return concatenate(corpora, str(path))
 
 

@@ -45,13 +45,9 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     try:
         number = float(value)
     except ValueError:
-        raise LoglinError(
-            f"{place}: {value!r} in {field!r} is no number; write a colon in a name as \\:"
-        ) from None
+        raise LoglinError(f"{place}: {value!r} in {field!r} is no number; write a colon in a name as \\:") from None
     if not math.isfinite(number):
-        raise LoglinError(
-            f"{place}: the attribute {name!r} has the value {value}; values must be finite numbers"
-        )
+        raise LoglinError(f"{place}: the attribute {name!r} has the value {value}; values must be finite numbers")
     return name, number
 
 

@@ -25,9 +25,7 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
         stream = open(path, "rb")  # noqa: SIM115  the caller closes it
         magic = stream.peek(2)[:2]
     except OSError as error:
-        raise LoglinError(
-            f"cannot read {path}: {error.strerror}; check the name and its permissions"
-        ) from error
+        raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
     if magic == b"\x1f\x8b":
         return gzip.open(stream)  # type: ignore[return-value]
     return stream
@@ -42,9 +40,7 @@ def read_blocks(path: str | os.PathLike, encoding: str, cut: bytes) -> Iterator[
             try:
                 block = stream.read(BLOCK)
             except (OSError, EOFError, zlib.error) as error:
-                raise LoglinError(
-                    f"{path} is damaged: {error}; unpack it with gzip -t to see where"
-                ) from error
+                raise LoglinError(f"{path} is damaged: {error}; unpack it with gzip -t to see where") from error
             if first:
                 _refuse_binary(path, block, encoding)
                 block = block.removeprefix(b"\xef\xbb\xbf")
@@ -67,9 +63,7 @@ def _refuse_binary(path, block: bytes, encoding: str) -> None:
         raise LoglinError(f"{path} is UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8")
     nul = block.find(b"\0")
     if nul >= 0 and "16" not in encoding and "32" not in encoding:
-        raise LoglinError(
-            f"{path} holds a zero byte at position {nul}, so it is not a text file; give a text file"
-        )
+        raise LoglinError(f"{path} holds a zero byte at position {nul}, so it is not a text file; give a text file")
 
 
 def _to_utf8(path, block: bytes, encoding: str) -> bytes:

@@ -129,9 +129,7 @@ class _Filler:
         return text
 
     def number(self) -> str:
-        return self.rng.choice(
-            ("2", "3", "4", "6", "8", "10", "12", "14", "14.5", "15", "16", "28", "400", "1 1/2")
-        )
+        return self.rng.choice(("2", "3", "4", "6", "8", "10", "12", "14", "14.5", "15", "16", "28", "400", "1 1/2"))
 
     def hyphenated(self) -> str:
         size, weight = self.rng.choice((6, 8, 10, 12, 14, 14.5, 15, 16, 28)), self.rng.choice(("ounce", "oz"))
@@ -144,9 +142,7 @@ class _Filler:
         return self._unit_form(self._pick_unit(self.piece_units))
 
     def holder(self) -> str:
-        return self._unit_form(
-            self.rng.choice(("can", "can", "can", "jar", "package", "bag", "box", "tin", "bottle"))
-        )
+        return self._unit_form(self.rng.choice(("can", "can", "can", "jar", "package", "bag", "box", "tin", "bottle")))
 
     def weight(self) -> str:
         return self.rng.choice(("oz", "ounce", "ounces", "oz.", "g", "grams", "lb", "pound"))
@@ -155,14 +151,10 @@ class _Filler:
         return self.rng.choice(("cups", "cup", "tablespoons", "tbsp", "quarts", "ml"))
 
     def spoons(self) -> str:
-        return self.rng.choice(
-            ("tablespoons", "teaspoons", "drops", "cups", "sprigs", "slices", "leaves", "dashes")
-        )
+        return self.rng.choice(("tablespoons", "teaspoons", "drops", "cups", "sprigs", "slices", "leaves", "dashes"))
 
     def sizes(self) -> str:
-        return self.rng.choice(("large", "medium", "small")) + self.rng.choice(
-            (" ones", "", " pieces", " cloves")
-        )
+        return self.rng.choice(("large", "medium", "small")) + self.rng.choice((" ones", "", " pieces", " cloves"))
 
     def modifier(self) -> str:
         if self.measure in ("cup", "teaspoon", "tablespoon", "pinch"):

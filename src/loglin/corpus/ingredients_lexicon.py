@@ -54,12 +54,8 @@ HELD_OUT_UNITS = {"pouch", "tub", "rasher", "knob", "deciliter", "shot", "drizzl
 UNIT_MODIFIERS = _entries("heaping, scant, generous, level, rounded, good, overflowing*, slightly heaping*")
 SIZES = _entries("large, medium, small, extra-large, jumbo, big, baby, medium-size, fist-sized*, oversized*")
 
-_CUT = (
-    "chopped, diced, sliced, minced, finely chopped, thinly sliced, shredded, grated, peeled, roughly chopped"
-)
-_CUT_MORE = (
-    "coarsely chopped, cubed, finely diced, trimmed, halved, crushed, mashed, steamed, cooked, roasted"
-)
+_CUT = "chopped, diced, sliced, minced, finely chopped, thinly sliced, shredded, grated, peeled, roughly chopped"
+_CUT_MORE = "coarsely chopped, cubed, finely diced, trimmed, halved, crushed, mashed, steamed, cooked, roasted"
 _INTO = "cut into 1-inch pieces, cut into strips, cut in half, cut into wedges, cut into 1/4-inch slices"
 SLICED = _entries(f"{_CUT}, {_CUT_MORE}, julienned*, spiralized*, coarsely grated*, slivered, blanched")
 SLICED_AFTER = _entries(f"""{_CUT}, peeled and chopped, {_INTO}, seeded and minced, halved lengthwise,
@@ -68,24 +64,16 @@ SLICED_AFTER = _entries(f"""{_CUT}, peeled and chopped, {_INTO}, seeded and minc
     pierced with a fork, left whole, peeled and quartered, grated on the large holes of a box grater, cut
     crosswise into half rounds, zested and juiced, juiced, sectioned*, scored*, cut into batons*, peeled
     and mandolined*, hulled and hollowed*""")
-HERBED = _entries(
-    "chopped, finely chopped, minced, roughly torn, packed, loosely packed, torn, snipped, chiffonaded*"
-)
+HERBED = _entries("chopped, finely chopped, minced, roughly torn, packed, loosely packed, torn, snipped, chiffonaded*")
 HERBED_AFTER = _entries("""chopped, minced, leaves only, torn, stems removed, finely chopped, tied
     together, snipped, leaves picked, tough stems discarded, rinsed and dried, bruised*, cut into ribbons*""")
-GROUND = _entries(
-    "ground, freshly ground, freshly grated, crushed, cracked, toasted, coarsely ground, pulverized*"
-)
-GROUND_AFTER = _entries(
-    "ground, crushed, toasted, freshly ground, toasted and ground, divided, bloomed in oil*"
-)
+GROUND = _entries("ground, freshly ground, freshly grated, crushed, cracked, toasted, coarsely ground, pulverized*")
+GROUND_AFTER = _entries("ground, crushed, toasted, freshly ground, toasted and ground, divided, bloomed in oil*")
 SIFTED = _entries("sifted, packed, firmly packed, lightly packed, unsifted, lightly spooned*")
 SIFTED_AFTER = _entries("""sifted, divided, packed, spooned and leveled, sifted twice, dissolved in 1/4
     cup warm water, mixed with 2 tablespoons cold water, aerated*""")
 LIQUID = _entries("warm, cold, hot, boiling, lukewarm, chilled, simmering, ice-cold, tepid*, scalded*")
-LIQUID_AFTER = _entries(
-    "divided, chilled, at room temperature, warmed, heated, well shaken, lightly beaten, decanted*"
-)
+LIQUID_AFTER = _entries("divided, chilled, at room temperature, warmed, heated, well shaken, lightly beaten, decanted*")
 SOFT = _entries(
     "softened, melted, cold, chilled, cubed, grated, shredded, crumbled, freshly grated, shaved, clarified*"
 )
@@ -101,9 +89,7 @@ DRAINED = _entries("drained, rinsed, drained and rinsed, mashed, undrained, siev
 DRAINED_AFTER = _entries("""drained, drained and rinsed, undrained, with juice, rinsed and drained,
     thawed, mashed, thawed and squeezed dry, with their liquid, patted dry, liquid reserved*, pulsed*""")
 TOASTED = _entries("toasted, chopped, finely chopped, coarsely chopped, crushed, roasted, blanched, candied*")
-TOASTED_AFTER = _entries(
-    "toasted, chopped, toasted and chopped, crushed, soaked overnight, halved, skins rubbed off*"
-)
+TOASTED_AFTER = _entries("toasted, chopped, toasted and chopped, crushed, soaked overnight, halved, skins rubbed off*")
 BOILED = _entries("cooked, uncooked, rinsed, soaked, crushed, warmed, stale, day-old, dry, parboiled*")
 BOILED_AFTER = _entries("""cooked, cooked and drained, rinsed, broken in half, crushed, cooked al dente,
     torn into pieces, cooked according to package directions, soaked overnight, thawed, rinsed in cold

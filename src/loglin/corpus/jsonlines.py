@@ -25,9 +25,7 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int
         try:
             value = json.loads(line, parse_constant=float)
         except ValueError as error:
-            raise LoglinError(
-                f"{path}, line {number}: not JSON ({error}); write one object per line"
-            ) from None
+            raise LoglinError(f"{path}, line {number}: not JSON ({error}); write one object per line") from None
         if not isinstance(value, dict):
             raise LoglinError(f'{path}, line {number}: {line[:40]!r} is no object; write {{"tokens": […]}}')
         yield number, value

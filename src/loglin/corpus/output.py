@@ -26,9 +26,7 @@ def write_atomically(path: str | os.PathLike, content: bytes | Iterable[bytes]) 
         os.replace(name, target)
     except OSError as error:
         os.unlink(name)
-        raise LoglinError(
-            f"cannot write {path}: {error.strerror}; free some space or choose another place"
-        ) from error
+        raise LoglinError(f"cannot write {path}: {error.strerror}; free some space or choose another place") from error
     except BaseException:
         os.unlink(name)
         raise

@@ -47,9 +47,7 @@ class Vocabulary:
         """For each string of ``other`` its number here, or -1: (len(other),) int32."""
         codes = np.empty(len(other), np.int32)
         if len(other):
-            kernels.find(
-                self.blob, self.starts, self._slots, other.blob, other.starts[:-1], other.starts[1:], codes
-            )
+            kernels.find(self.blob, self.starts, self._slots, other.blob, other.starts[:-1], other.starts[1:], codes)
         return codes
 
     def is_consistent(self) -> bool:
@@ -76,9 +74,7 @@ class Vocabulary:
         blob = np.empty(len(self.blob) + int(lengths.sum()), np.uint8)
         blob[: len(self.blob)] = self.blob
         starts = np.empty(len(new) + 1, np.int64)
-        kernels.gather_strings(
-            other.blob, other.starts[:-1], other.starts[1:], new, blob[len(self.blob) :], starts
-        )
+        kernels.gather_strings(other.blob, other.starts[:-1], other.starts[1:], new, blob[len(self.blob) :], starts)
         return Vocabulary(blob, np.concatenate([self.starts, starts[1:] + len(self.blob)])), codes
 
 

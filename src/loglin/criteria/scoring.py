@@ -21,9 +21,7 @@ ROW_LABELS = 3  # attributes with at least so many labels are rows
 class Scorer:
     """The unigram part of a model over one design."""
 
-    def __init__(
-        self, design: Design, index: FeatureIndex, dtype: type, threads: Threads, trains: bool = True
-    ):
+    def __init__(self, design: Design, index: FeatureIndex, dtype: type, threads: Threads, trains: bool = True):
         self.index, self.threads, self.dtype = index, threads, np.dtype(dtype)
         self.n_tokens, self.width = design.n_tokens, padded(index.n_labels)
         heads = design.heads
@@ -78,9 +76,7 @@ class Scorer:
         self.posting_values = np.ones(len(self.postings) * weighted, self.dtype)
         cursor, values = self.posting_ptr[:-1].copy(), tokens.values.astype(self.dtype)
         keys.transpose(tokens.ptr, tokens.ids, values, 0, cursor, self.postings, self.posting_values)
-        keys.transpose(
-            heads.ptr, heads.ids, values[:0], self.n_tokens, cursor, self.postings, self.posting_values
-        )
+        keys.transpose(heads.ptr, heads.ids, values[:0], self.n_tokens, cursor, self.postings, self.posting_values)
         folds, flat = of_token.shape[1], of_token.reshape(-1)
         head_counts = np.bincount(flat, minlength=self.n_heads)
         self.head_posting_ptr = np.concatenate([[0], np.cumsum(head_counts)]).astype(np.int64)
@@ -103,9 +99,7 @@ class Scorer:
             self._attribute_chunks,
         )
         self.threads.map(
-            lambda b, e: kernels.sum_lists(
-                b, e, self.head_lists.ptr, self.head_rows, self.n_rows, self.table
-            ),
+            lambda b, e: kernels.sum_lists(b, e, self.head_lists.ptr, self.head_rows, self.n_rows, self.table),
             self._head_chunks,
         )
 
@@ -117,9 +111,7 @@ class Scorer:
         index = self.index
         values = self.posting_values**2 if squared else self.posting_values
         self.threads.map(
-            lambda b, e: kernels.sum_lists(
-                b, e, self.head_posting_ptr, self.head_postings, self.n_tokens, residuals
-            ),
+            lambda b, e: kernels.sum_lists(b, e, self.head_posting_ptr, self.head_postings, self.n_tokens, residuals),
             self._head_posting_chunks,
         )
         self.threads.map(

@@ -91,9 +91,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         """Learn from examples and their classes; ``candidates`` limits the choice for each example."""
         y_given = y
         if _is_matrix(X):
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=_is_partial(y_given)
-            )
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=_is_partial(y_given))
             extractor: MatrixExtractor | AttributeExtractor = MatrixExtractor(intercept=self.fit_intercept)
         else:
             X, y = list(X), list(y)
@@ -147,9 +145,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         values = y if partial else np.asarray(y).tolist()
         labels, gold = gold_of_sequences(([value] for value in values), [1] * n, names)
         if len(labels) < 2 and candidates is None:
-            raise LoglinError(
-                f"there is only one class, {labels[0]!r}; give examples of at least two classes"
-            )
+            raise LoglinError(f"there is only one class, {labels[0]!r}; give examples of at least two classes")
         if candidates is not None:
             gold = _with_candidates(gold, labels, candidates, n)
         return labels, gold
@@ -197,9 +193,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         mask = None
         if candidates is not None:
             labels = self.classes_.tolist()
-            mask = np.array(
-                [np.isin(np.arange(len(labels)), _codes(labels, c, i)) for i, c in enumerate(candidates)]
-            )
+            mask = np.array([np.isin(np.arange(len(labels)), _codes(labels, c, i)) for i, c in enumerate(candidates)])
         return Local(self._decoder.scores(design), mask)
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> np.ndarray:
@@ -246,9 +240,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
 
     def _n_inputs(self) -> int:
         if not isinstance(self.model_.extractor, MatrixExtractor):
-            raise AttributeError(
-                "coef_ exists for matrices; use explain or loglin inspect for named attributes"
-            )
+            raise AttributeError("coef_ exists for matrices; use explain or loglin inspect for named attributes")
         return self.model_.extractor.n_columns
 
     def _weight_matrix(self) -> np.ndarray:
@@ -321,9 +313,7 @@ def _codes(labels: list, candidates: Iterable, example: int) -> list[int]:
 
 def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n: int) -> Gold:
     if len(candidates) != n:
-        raise LoglinError(
-            f"there are {n} examples but {len(candidates)} candidate sets; give one per example"
-        )
+        raise LoglinError(f"there are {n} examples but {len(candidates)} candidate sets; give one per example")
     sets, rows = list(gold.sets), np.empty(n, np.int32)
     number: dict = {}
     for i, choice in enumerate(candidates):

@@ -224,8 +224,7 @@ class Tagger(BaseEstimator):
         """For every token a dict from label to marginal probability."""
         names = self.classes_
         return [
-            [dict(zip(names, row, strict=True)) for row in marginals.tolist()]
-            for marginals in self.predict_proba(X)
+            [dict(zip(names, row, strict=True)) for row in marginals.tolist()] for marginals in self.predict_proba(X)
         ]
 
     def predict_nbest(self, X: Iterable, k: int = 5) -> list[list[tuple[list, float]]]:

@@ -105,9 +105,7 @@ def attributes_of(token: object, prefix: str = "") -> Iterator[tuple[str, float]
                     yield name, 1.0
             elif isinstance(value, Real):
                 if not math.isfinite(value):
-                    raise ValueError(
-                        f"attribute {name!r} has the value {value}; values must be finite numbers"
-                    )
+                    raise ValueError(f"attribute {name!r} has the value {value}; values must be finite numbers")
                 yield name, float(value)
             elif value is not None:
                 yield from attributes_of(value, name + ":")

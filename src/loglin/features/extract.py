@@ -161,9 +161,7 @@ class TemplateExtractor:
     # ------------------------------------------------------------------ parts
 
     def _observed_templates(self) -> list[Template]:
-        return [
-            t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)
-        ]
+        return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
 
     def _views(self) -> list[View]:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
@@ -259,9 +257,7 @@ class TemplateExtractor:
 
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
-        keys = all(
-            t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables
-        )
+        keys = all(t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables)
         return keys and all(v.is_consistent() for v in self.vocabularies.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
@@ -277,9 +273,7 @@ class TemplateExtractor:
     def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> TemplateExtractor:
         self = cls(parse_templates(manifest["template"], "the model's template"))
         for i, view in enumerate(self._views()):
-            self.vocabularies[view] = Vocabulary(
-                arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"]
-            )
+            self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
         bases = {"unigram": 0, "bigram": 0}
         for i, template in enumerate(self._observed_templates()):
             self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind]))
@@ -316,8 +310,7 @@ def _fold(fitted: list[_Fitted], n_tokens: int) -> tuple[Heads | None, set[Templ
     of_token, lists, n_heads = [], [], 0
     while True:
         covers = [
-            (f, [m for m in small if m.template not in taken and items[m.template] <= items[f.template]])
-            for f in small
+            (f, [m for m in small if m.template not in taken and items[m.template] <= items[f.template]]) for f in small
         ]
         head, members = max(covers, key=lambda c: len(c[1]), default=(None, []))
         if head is None or len(members) < 2:

@@ -53,9 +53,7 @@ class FeatureIndex:
         return cube.reshape((self.n_labels,) * 3)
 
 
-def build_index(
-    design: Design, gold: Gold, all_features: bool, transitions: bool, order: int
-) -> FeatureIndex:
+def build_index(design: Design, gold: Gold, all_features: bool, transitions: bool, order: int) -> FeatureIndex:
     """Index the features of a training design."""
     L, possible = gold.n_labels, gold.possible()
     bits = _attribute_bits(design, possible, L, all_features)
@@ -115,9 +113,7 @@ def _observed_pairs(design: Design, allowed: np.ndarray, step: np.ndarray, L: in
     def with_attributes(tokens: np.ndarray, pair: np.ndarray) -> np.ndarray:
         n = lengths[tokens]
         start = np.repeat(design.bigrams.ptr[tokens] - np.cumsum(n) + n, n)
-        return np.unique(
-            design.bigrams.ids[start + np.arange(n.sum())] * np.int64(L * L) + np.repeat(pair, n)
-        )
+        return np.unique(design.bigrams.ids[start + np.arange(n.sum())] * np.int64(L * L) + np.repeat(pair, n))
 
     keys.append(with_attributes(certain, pair))
     for t in np.setdiff1d(step, certain):
@@ -131,9 +127,7 @@ def _observed_pairs(design: Design, allowed: np.ndarray, step: np.ndarray, L: in
 
 def _observed_triples(allowed: np.ndarray, tokens: np.ndarray, L: int) -> np.ndarray:
     """Label triples seen at t − 2, t − 1, t for the given tokens t."""
-    patterns = np.unique(
-        np.concatenate([allowed[tokens - 2], allowed[tokens - 1], allowed[tokens]], axis=1), axis=0
-    )
+    patterns = np.unique(np.concatenate([allowed[tokens - 2], allowed[tokens - 1], allowed[tokens]], axis=1), axis=0)
     seen = np.zeros((L, L, L), bool)
     for a, b, c in patterns.reshape(-1, 3, L):
         seen |= a[:, None, None] & b[:, None] & c

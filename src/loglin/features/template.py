@@ -93,17 +93,13 @@ def parse_templates(text: str, source: str = "template") -> TemplateSet:
         elif line and not line.startswith("#"):
             templates += _parse_line(line, place)
     if not templates:
-        raise LoglinError(
-            f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line"
-        )
+        raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
     boundary = "side"
     for place, values, names in options:
         known = {t.name for t in templates}
         for name in names:
             if name not in known:
-                raise LoglinError(
-                    f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}"
-                )
+                raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
         boundary = values.pop("boundary", boundary)
         templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
     return TemplateSet(tuple(templates), source, tuple(lines), boundary)
@@ -126,9 +122,7 @@ def _parse_line(line: str, place: str) -> list[Template]:
             f"with a name among {', '.join(FUNCTIONS)}, t, m"
         )
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
-        raise LoglinError(
-            f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}"
-        )
+        raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
     if "trigram" in kinds and items:
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
@@ -149,9 +143,7 @@ def _parse_item(match: re.Match, place: str) -> Item:
             "such as %x[-1,0]"
         ) from None
     if abs(offset) > 100:
-        raise LoglinError(
-            f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100"
-        )
+        raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
     if name in ("t", "m", "M"):
         if len(fields) != 3 or not fields[2].startswith('"'):
             raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
@@ -161,9 +153,7 @@ def _parse_item(match: re.Match, place: str) -> Item:
     if name == "X":
         return Item(offset, column, "lower")
     if name not in FUNCTIONS:
-        raise LoglinError(
-            f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m"
-        )
+        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
     wanted = FUNCTIONS[name][1]
     try:
         arguments = tuple(int(f) for f in fields[2:])

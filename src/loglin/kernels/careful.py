@@ -11,13 +11,16 @@ from loglin.kernels.compile import kernel
 
 @kernel
 def careful_sentences(
-    sentences, offsets, n_labels, tokens, bigrams, labels, instance, parameters, R, XD, residual
+    sentences, offsets, n_labels, tokens, bigrams, labels, instance, parameters, trigrams, R, XD, triples, residual
 ):
-    """As ``chain.posteriors`` for the numbered sentences; XD gets all expected transitions; returns the loss."""
+    """As ``chain.posteriors`` for the numbered sentences; returns the loss.
+
+    XD and triples get all expected transitions. trigrams and triples (L, L, L), or (0, L, L) in first order.
+    """
     gold, allowed, candidates = labels
     table, weights, T = parameters[0], parameters[1], parameters[2]
     ptr, ids, pair_of = bigrams
-    none = np.empty((0, n_labels, n_labels))
+    one = np.zeros(trigrams.shape)
     loss = 0.0
     for s in sentences:
         first, n = offsets[s], offsets[s + 1] - offsets[s]
@@ -42,7 +45,9 @@ def careful_sentences(
             for t in range(n):
                 for j in range(n_labels):
                     scores[t, j] = e[t, j] if mask[t, j] else -np.inf
-            loss += sign * logspace.forward_backward(scores, steps, none, nodes, pairs, none)
+            one[:] = 0
+            loss += sign * logspace.forward_backward(scores, steps, trigrams, nodes, pairs, one)
+            triples += sign * one
             for t in range(n):
                 for j in range(n_labels):
                     R[first + t, j] += sign * nodes[t, j]

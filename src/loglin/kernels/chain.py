@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.second import second_order_sums
 from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
 
 u8 = np.uint64
@@ -186,13 +187,16 @@ def is_certain(first, n, gold, candidates):
 
 
 @kernel
-def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, weight, e, scratch, r, X, XD, residual):
+def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, second, weight, e, scratch, r, X, XD, residual):
     """Forward and backward over e: r = p(y_t), transitions weighted by ``weight``; returns log Z.
 
     X collects a·b products that still lack the factor M, XD true pair probabilities. If the sums leave
-    the range of numbers, nothing is added and the result is not finite.
+    the range of numbers, nothing is added and the result is not finite. ``second`` is None in a chain of
+    first order, which then is compiled without the other.
     """
     a, b, c = scratch[2], scratch[3], scratch[4]
+    if second is not None:
+        return second_order_sums(first, n, n_labels, bigrams, M, per_token, weight, e, second, c, r, XD, residual)
     total = forward(n, n_labels, e, M, per_token, a, c)
     if abs(total) < np.inf:
         backward(n, n_labels, e, M, MT, per_token, a, c, b, r)
@@ -221,7 +225,7 @@ def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
 
 
 @kernel
-def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r, X, XD, residual):
+def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, second, weight, scratch, r, X, XD, residual):
     """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
 
     Unless every label is known there are two sums: over the sequences that were observed, then over all.
@@ -244,7 +248,7 @@ def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, sc
         label_mask(first, n, n_labels, gold, allowed, candidates, True, masks)
         masked(n, n_labels, masks, e, observed)
         loss = -scaled_sums(
-            first, n, n_labels, bigrams, S, MT, per_token, -weight, observed, scratch, r, X, XD, residual
+            first, n, n_labels, bigrams, S, MT, per_token, second, -weight, observed, scratch, r, X, XD, residual
         )
         if not abs(loss) < np.inf:
             return np.inf
@@ -253,12 +257,15 @@ def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, weight, sc
         for t in range(n):  # the first posterior is kept where the masked scores were
             for j in range(n_labels):
                 observed[t, j] = r[t, j]
-    total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, weight, e, scratch, r, X, XD, residual)
+    total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, second, weight, e, scratch, r, X, XD, residual)
     if not abs(total) < np.inf:
         return np.inf
     loss += total
     if certain:
         loss -= gold_score(first, n, gold, T, n_labels, bigrams, weights)
+        if second is not None:
+            for t in range(2, n):
+                loss -= second[2][gold[first + t - 2], gold[first + t - 1], gold[first + t]]
         subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual)
     else:
         for t in range(n):
@@ -291,6 +298,7 @@ def posteriors(
     labels,
     instance,
     parameters,
+    second,
     longest,
     R,
     X,
@@ -320,6 +328,7 @@ def posteriors(
                 bigrams,
                 labels,
                 parameters,
+                second,
                 weight,
                 scratch,
                 R[first:last],

@@ -28,9 +28,7 @@ def _digest() -> str:
 
 def _cache_folder() -> str:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    root = (
-        Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "loglin"
-    )
+    root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "loglin"
     try:
         folder = root / f"kernels-{_digest()}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,9 +46,7 @@ CONTRACT = frozenset({"contract"})
 REORDER = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
 
-def kernel(
-    function: Callable | None = None, *, fastmath: frozenset[str] = CONTRACT, inline: bool = False
-) -> Any:
+def kernel(function: Callable | None = None, *, fastmath: frozenset[str] = CONTRACT, inline: bool = False) -> Any:
     """Compile ``function`` lazily: no GIL, division by zero gives inf, compiled code cached."""
 
     def compile_lazily(function: Callable) -> Any:

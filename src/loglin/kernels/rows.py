@@ -125,9 +125,7 @@ class _Emitter:
             lanes //= 2
             low = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes)))
             high = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes, 2 * lanes)))
-            value = combine(
-                self.b.shuffle_vector(value, value, low), self.b.shuffle_vector(value, value, high)
-            )
+            value = combine(self.b.shuffle_vector(value, value, low), self.b.shuffle_vector(value, value, high))
         return self.b.extract_element(value, ir.Constant(_I32, 0))
 
     def greater(self, x, y):

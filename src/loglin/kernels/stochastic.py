@@ -77,7 +77,7 @@ def descend(
                     X[a, b] = 0
                     XD[a, b] = 0
         one = sentence(
-            first, n, n_labels, tokens, bigrams, labels, parameters, weight, scratch, r, X, XD, residual
+            first, n, n_labels, tokens, bigrams, labels, parameters, None, weight, scratch, r, X, XD, residual
         )
         if not abs(one) < np.inf:  # weights this large mean that the steps are too long
             return np.inf

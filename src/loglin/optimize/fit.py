@@ -58,9 +58,7 @@ def fit_weights(
         def report(iteration: Iteration, w: np.ndarray, offset=offset) -> None:
             seconds = time.perf_counter() - began
             number, done = len(history) + 1, iteration.evaluations + offset
-            history.append(
-                Iteration(number, iteration.value, iteration.gradient_norm, iteration.active, done, seconds)
-            )
+            history.append(Iteration(number, iteration.value, iteration.gradient_norm, iteration.active, done, seconds))
             if callback is not None:
                 callback(history[-1], w)
             reason = stop()

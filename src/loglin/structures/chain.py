@@ -121,9 +121,7 @@ class Chain:
         if allowed.ndim != 2 or allowed.shape[1] != L:
             raise LoglinError(f"allowed must have shape (k, {L}), not {allowed.shape}.")
         if not 0 <= start <= start + len(allowed) <= T:
-            raise LoglinError(
-                f"A span of {len(allowed)} positions from {start} on does not fit a sentence of {T}."
-            )
+            raise LoglinError(f"A span of {len(allowed)} positions from {start} on does not fit a sentence of {T}.")
         logz = self._possible_partition()
         if len(allowed) == 0:
             return 1.0
@@ -134,9 +132,7 @@ class Chain:
         """Limit positions to one label or several: ``{position: label}`` or ``{position: labels}``."""
         return replace(self, scores=restricted_scores(self.scores, allowed, "position"))
 
-    def forbid(
-        self, legal: np.ndarray, first: np.ndarray | None = None, last: np.ndarray | None = None
-    ) -> Chain:
+    def forbid(self, legal: np.ndarray, first: np.ndarray | None = None, last: np.ndarray | None = None) -> Chain:
         """Keep only transitions in ``legal`` (L, L), first labels in ``first`` (L,), last in ``last``."""
         L = self.scores.shape[1]
         scores = self.scores.copy()
@@ -170,9 +166,7 @@ class Chain:
 
     def _impossible(self) -> LoglinError:
         T, L = self.scores.shape
-        return LoglinError(
-            f"No sequence of {T} labels out of {L} is possible; allow more labels or transitions."
-        )
+        return LoglinError(f"No sequence of {T} labels out of {L} is possible; allow more labels or transitions.")
 
 
 def _mask(name: str, mask: object, shape: tuple[int, ...]) -> np.ndarray:

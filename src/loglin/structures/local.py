@@ -28,9 +28,7 @@ def checked_scores(name: str, scores: object) -> np.ndarray:
     return array
 
 
-def restricted_scores(
-    scores: np.ndarray, allowed: Mapping[int, int | Iterable[int]], place: str
-) -> np.ndarray:
+def restricted_scores(scores: np.ndarray, allowed: Mapping[int, int | Iterable[int]], place: str) -> np.ndarray:
     """A copy of ``scores`` (n, L) with -inf at every label that ``allowed`` does not list for its row."""
     n, L = scores.shape
     result = scores.copy()
@@ -40,9 +38,7 @@ def restricted_scores(
         chosen = [int(labels)] if isinstance(labels, int | np.integer) else [int(l) for l in labels]
         outside = [l for l in chosen if not 0 <= l < L]
         if outside:
-            raise LoglinError(
-                f"Cannot restrict {place} {row} to label {outside[0]}; give a label from 0 to {L - 1}."
-            )
+            raise LoglinError(f"Cannot restrict {place} {row} to label {outside[0]}; give a label from 0 to {L - 1}.")
         forbidden = np.ones(L, dtype=bool)
         forbidden[chosen] = False
         result[row, forbidden] = -np.inf
@@ -63,9 +59,7 @@ class Local:
         if self.candidates is not None:
             candidates = np.array(self.candidates, dtype=bool)
             if candidates.shape != scores.shape:
-                raise LoglinError(
-                    f"candidates must have the shape of scores, {scores.shape}, not {candidates.shape}."
-                )
+                raise LoglinError(f"candidates must have the shape of scores, {scores.shape}, not {candidates.shape}.")
             empty = np.flatnonzero(~candidates.any(axis=1))
             if empty.size:
                 raise LoglinError(f"Row {empty[0]} has no candidates; give it at least one label.")
