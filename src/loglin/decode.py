@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,34 @@ class Entity:
     stop: int
     text: str
     probability: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a token got its label."""
+
+    token: str
+    label: Any
+    probabilities: dict  # label → marginal probability
+    votes: list[Vote]  # every active feature, largest first
+    transitions: dict  # label → weight of the step from the label before, if there is one
+
+    def __str__(self) -> str:
+        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
+        lines = [f"{self.token!r} is {self.label}"]
+        if ranked[0] != self.label:
+            lines[0] += f" in the best sequence of labels, though alone {ranked[0]} is likelier"
+            ranked = [*[y for y in ranked if y != self.label][:2], self.label]
+        rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
+        if self.transitions:
+            rows.append(("label before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
+        rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
+        width = max(len(name) for name, _ in rows)
+        widths = [max(len(str(y)), 7) for y in ranked]
+        for name, cells in [("", ranked), *rows]:
+            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
+            lines.append(f"  {name:<{width}}  {aligned}")
+        return "\n".join(lines)
 
 
 class Decoder:
@@ -204,3 +233,26 @@ class Decoder:
             if votes:
                 found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
         return sorted(found, key=lambda v: -max(abs(x) for x in v.votes.values()))
+
+    def explain(self, design: Design, words: list[str], position: int) -> Explanation:
+        """Why the token at ``position`` of a design of one sentence gets its label."""
+        n, names = len(words), self.model.labels
+        if not -n <= position < n:
+            raise LoglinError(
+                f"position {position} is outside the sentence of {n} tokens; give 0 to {n - 1}, or -1 for the last"
+            )
+        position %= n
+        chain = next(self.chains(design))
+        labels, _ = chain.best()
+        steps = {}
+        if position > 0:
+            before = labels[position - 1]
+            matrix = chain.transitions if chain.transitions.ndim == 2 else chain.transitions[position - 1]
+            steps = dict(zip(names, matrix[before].tolist(), strict=True))
+        return Explanation(
+            words[position],
+            names[labels[position]],
+            dict(zip(names, chain.marginals()[position].tolist(), strict=True)),
+            self.votes(design, position),
+            steps,
+        )

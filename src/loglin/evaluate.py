@@ -68,15 +68,23 @@ class Evaluation:
         return "\n".join(lines)
 
 
-def evaluate(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets: npt.ArrayLike) -> Evaluation:
+def evaluate(
+    gold: Codes,
+    predicted: Codes,
+    label_names: Sequence[str],
+    offsets: npt.ArrayLike,
+    *,
+    tokens_only: bool = False,
+) -> Evaluation:
     """Compare two label codings (N,) of sentences that begin and end at `offsets` (S + 1,).
 
-    Codes index `label_names`. Phrases are counted when every name fits a chunk scheme, tokens otherwise.
+    Codes index `label_names`. Phrases are counted when every name fits a chunk scheme, tokens otherwise;
+    `tokens_only` counts tokens whatever the names look like, as for the classes of documents.
     """
     gold = _checked_codes(gold, "gold", len(label_names))
     predicted = _checked_codes(predicted, "predicted", len(label_names))
     bounds = _checked_offsets(offsets, gold, predicted)
-    if schemes.detect(label_names) is None:
+    if tokens_only or schemes.detect(label_names) is None:
         unit, names = "token", list(label_names)
         support, found, correct = _count_tokens(gold, predicted, len(names))
     else:

@@ -41,7 +41,7 @@ class Options:
     order: int = 1
     all_features: bool = False
     max_iter: int = 1000  # iterations, or epochs of the perceptron
-    tol: float = 2e-4
+    tol: float = 5e-4
     threads: int | None = None
     seed: int = 0
     dtype: str = "auto"

@@ -26,9 +26,9 @@ from loglin.errors import LoglinError
 @click.option(
     "--tol",
     type=click.FloatRange(min=0),
-    default=2e-4,
+    default=5e-4,
     show_default=True,
-    help="Relative improvement over five iterations at which to stop.",
+    help="Stop when the relative improvement still to come is less.",
 )
 @click.option(
     "--min-count",

@@ -58,7 +58,7 @@ class Corpus:
         """The chosen sentences, in the order given."""
         lengths = np.diff(self.offsets)[sentences]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[sentences] - offsets[:-1], lengths)
+        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][sentences] - offsets[:-1], lengths)
         columns = [Column(c.codes[tokens], c.vocabulary) for c in self.columns]
         return Corpus(columns, offsets, self.source)
 
@@ -74,9 +74,14 @@ def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corp
                 f"{source}: sentence {s} is the string {sentence[:30]!r}, not a list of tokens; "
                 "split it into tokens first, for example with .split()"
             )
-        tokens = [(token,) if isinstance(token, str) else tuple(token) for token in sentence]
+        if not isinstance(sentence, Iterable):
+            raise LoglinError(f"{source}: sentence {s} is {sentence!r}, not a list of tokens")
+        tokens = [
+            tuple(token) if isinstance(token, Iterable) and not isinstance(token, str) else (token,)
+            for token in sentence
+        ]
         for t, token in enumerate(tokens):
-            width = width or len(token)
+            width = width or max(1, len(token))
             if len(token) != width or not all(isinstance(field, str) for field in token):
                 raise LoglinError(
                     f"{source}: sentence {s}, token {t} is {token!r}; every token must have the same "

@@ -40,7 +40,7 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Corpus:
 def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
     """Read a column file block by block, so that memory does not grow with the file."""
     n_columns, tabs, line = 0, False, 1
-    for text in read_blocks(path, encoding, b"\n\n"):
+    for text in read_blocks(path, encoding, b"\n\n", b"\n\r\n"):
         if not n_columns:
             n_columns, tabs = _shape(text)
         block = _scan(str(path), text, n_columns, tabs, line)
@@ -57,6 +57,8 @@ def _shape(text: bytes) -> tuple[int, bool]:
 
 
 def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -> Block:
+    if not text.isascii():
+        refuse_bad_utf8(path, text, first_line)
     array = np.frombuffer(bytearray(text), np.uint8)
     lines = text.count(b"\n") + 1
     begin, end = np.empty((n_columns, lines), np.int64), np.empty((n_columns, lines), np.int64)
@@ -79,11 +81,6 @@ def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -
         examples = kernels.encode(array, b, e, codes)
         blob, starts = np.empty(int((e - b)[examples].sum()), np.uint8), np.empty(len(examples) + 1, np.int64)
         kernels.gather_strings(array, b, e, examples, blob, starts)
-        if blob.size and blob.max() > 127:
-            try:
-                blob.tobytes().decode()
-            except UnicodeDecodeError:
-                refuse_bad_utf8(path, text, first_line)
         columns.append(Column(codes, Vocabulary(blob, starts)))
     corpus = Corpus(columns, offsets[: sentences + 1].copy(), path)
     return Block(array, line_begin[:tokens], line_end[:tokens], corpus, 9 if tabs else 32)

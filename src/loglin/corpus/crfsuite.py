@@ -57,7 +57,7 @@ def write(path: str | os.PathLike, sentences: Iterable[tuple[list[str], list[Tok
     def lines() -> Iterator[bytes]:
         for labels, tokens in sentences:
             for label, token in zip(labels, tokens, strict=True):
-                fields = (_escape(n) + (f":{v:g}" if v != 1 else "") for n, v in token.items())
+                fields = (_escape(n) + (f":{float(v)!r}" if v != 1 else "") for n, v in token.items())
                 yield ("\t".join([label, *fields]) + "\n").encode()
             yield b"\n"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,9 +32,9 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
     return stream
 
 
-def read_blocks(path: str | os.PathLike, encoding: str, cut: bytes) -> Iterator[bytes]:
-    """The file as UTF-8 bytes in blocks that end behind ``cut`` (a newline or a blank line)."""
-    rest = b""
+def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[bytes]:
+    """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line)."""
+    rest, to_utf8 = b"", _converter(path, encoding)
     with open_binary(path) as stream:
         first = True
         while True:
@@ -45,38 +46,50 @@ def read_blocks(path: str | os.PathLike, encoding: str, cut: bytes) -> Iterator[
                 _refuse_binary(path, block, encoding)
                 block = block.removeprefix(b"\xef\xbb\xbf")
                 first = False
-            if not block:
+            ends, block = not block, rest + to_utf8(block)
+            if ends:
                 break
-            if rest:
-                block = rest + block
-            end = block.rfind(cut)
-            end = end + len(cut) if end >= 0 else 0
+            end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts)
             rest = block[end:]
             if end:
-                yield _to_utf8(path, block[:end], encoding)
-    if rest:
-        yield _to_utf8(path, rest, encoding)
+                yield block[:end]
+    if block:
+        yield block
 
 
 def _refuse_binary(path, block: bytes, encoding: str) -> None:
-    if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    wide = "16" in encoding or "32" in encoding
+    if block[:2] in (b"\xff\xfe", b"\xfe\xff") and not wide:
         raise LoglinError(f"{path} is UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8")
     nul = block.find(b"\0")
-    if nul >= 0 and "16" not in encoding and "32" not in encoding:
+    if nul >= 0 and not wide:
         raise LoglinError(f"{path} holds a zero byte at position {nul}, so it is not a text file; give a text file")
 
 
-def _to_utf8(path, block: bytes, encoding: str) -> bytes:
+def _converter(path, encoding: str) -> Callable[[bytes], bytes]:
+    """A function from consecutive blocks of a file to UTF-8; an empty block says that the file ends."""
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "ascii"):
-        return block
+        return lambda block: block
     try:
-        return block.decode(encoding).encode()
+        " ".encode(encoding)
     except LookupError as error:
         raise LoglinError(f"unknown encoding {encoding!r}; try utf-8 or latin-1") from error
-    except UnicodeDecodeError as error:
-        raise LoglinError(
-            f"{path}: byte 0x{block[error.start]:02x} is not {encoding}; name the right encoding with --encoding"
-        ) from error
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+
+    def convert(block: bytes) -> bytes:
+        nonlocal line
+        try:
+            text = decoder.decode(block, not block)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise LoglinError(
+                f"{path}, line {line}: byte 0x{error.object[error.start]:02x} is not {encoding}; "
+                "name the right encoding with --encoding"
+            ) from error
+        line += text.count("\n")
+        return text.encode()
+
+    return convert
 
 
 def refuse_bad_utf8(path, text: bytes, first_line: int) -> None:

@@ -39,6 +39,11 @@ class Gold:
     def all_certain(self) -> bool:
         return bool((self.codes >= 0).all()) and not self.candidates.size
 
+    def allowed(self) -> np.ndarray:
+        """Labels that the annotation allows at each token: (tokens, labels) bool."""
+        options = np.concatenate([np.eye(self.n_labels, dtype=bool), self.sets])
+        return options[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+
     def possible(self) -> np.ndarray:
         """Labels that the annotation allows at each token, as bits: (tokens, padded labels / 8) uint8."""
         width = padded(self.n_labels)

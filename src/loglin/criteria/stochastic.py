@@ -13,9 +13,10 @@ import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.scoring import Scorer
-from loglin.features.design import Design
+from loglin.features.design import Design, Incidence
 from loglin.kernels import stochastic as kernels
 from loglin.kernels.gradient import fill_table
+from loglin.kernels.keys import unfold
 
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
@@ -269,14 +270,19 @@ class StochasticLearner:
         return average()
 
 
-def _unfold(design: Design):
+def _unfold(design: Design) -> Incidence:
     """Attributes of every token, those of its heads included."""
-    if design.heads is None:
-        return design.tokens
     tokens, heads = design.tokens, design.heads
-    for column in heads.of_token.T:
-        lengths = np.diff(heads.attributes.ptr)[column]
-        ptr = np.concatenate([[0], np.cumsum(lengths)])
-        place = np.repeat(heads.attributes.ptr[column] - ptr[:-1], lengths) + np.arange(ptr[-1])
-        tokens = tokens.joined(type(tokens)(ptr, heads.attributes.ids[place]))
-    return tokens
+    if heads is None:
+        return tokens
+    ptr = np.empty(design.n_tokens + 1, np.int64)
+    lists = (tokens.ptr, tokens.ids, heads.of_token, heads.attributes.ptr, heads.attributes.ids)
+    unfold(*lists, ptr, np.empty(0, np.int32))
+    ids = np.empty(ptr[-1], np.int32)
+    unfold(*lists, ptr, ids)
+    values = tokens.values
+    if values.size:  # heads have none, which means 1
+        values = np.ones(len(ids))
+        lengths = np.diff(tokens.ptr)
+        values[np.repeat(ptr[:-1] - tokens.ptr[:-1], lengths) + np.arange(len(tokens.ids))] = tokens.values
+    return Incidence(ptr, ids, values)

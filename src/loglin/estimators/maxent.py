@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Decoder, Vote
 from loglin.errors import LoglinError
-from loglin.features.attributes import AttributeExtractor
+from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
 from loglin.model import Model
@@ -36,7 +36,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
     fit_intercept : one free weight per class.
     all_features : weights for every (attribute, class) pair, or only for those seen together.
     min_count : attributes (of lists or dicts) seen less often are left out.
-    max_iter, tol : end of training; ``tol`` is the relative improvement over five iterations.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}.
     """
@@ -274,9 +274,6 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         else:
             self.fit_intercept = extractor.names.code(INTERCEPT) >= 0
         return self._adopt(model)
-
-
-INTERCEPT = "(intercept)"
 
 
 def _is_matrix(X) -> bool:

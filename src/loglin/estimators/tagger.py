@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.decode import Decoder, Entity, Vote
+from loglin.decode import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
 from loglin.evaluate import Evaluation, evaluate_labels
 from loglin.features.attributes import AttributeExtractor
@@ -22,30 +20,6 @@ from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.model import Model
 from loglin.training import Development, Options, train
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a token got its label."""
-
-    token: str
-    label: Any
-    probabilities: dict  # label → marginal probability
-    votes: list[Vote]  # every active feature, largest first
-    transitions: dict  # label → weight of the step from the label before, if there is one
-
-    def __str__(self) -> str:
-        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
-        lines = [f"{self.token!r} is {self.label}"]
-        lines.append("  probability  " + "  ".join(f"{y} {self.probabilities[y]:.4f}" for y in ranked))
-        if self.transitions:
-            steps = "  ".join(f"{y} {self.transitions.get(y, 0.0):+.3f}" for y in ranked)
-            lines.append("  label before " + steps)
-        width = max((len(v.feature) for v in self.votes), default=0)
-        for vote in self.votes:
-            says = "  ".join(f"{y} {vote.votes.get(y, 0.0):+.3f}" for y in ranked)
-            lines.append(f"  {vote.feature:<{width}}  {says}")
-        return "\n".join(lines)
 
 
 class Tagger(BaseEstimator):
@@ -62,7 +36,7 @@ class Tagger(BaseEstimator):
     order : 1 or 2, how many labels a label looks back.
     all_features : weights for all (attribute, label) pairs, not only those seen.
     min_count : attributes seen less often are left out.
-    max_iter, tol : end of training; ``tol`` is the relative improvement over five iterations.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
     dev : (sentences, labels) held out; training stops when its score no longer rises.
@@ -85,7 +59,7 @@ class Tagger(BaseEstimator):
         all_features: bool = False,
         min_count: int = 1,
         max_iter: int = 1000,
-        tol: float = 2e-4,
+        tol: float = 5e-4,
         threads: int | None = None,
         seed: int = 0,
         dev: tuple | None = None,
@@ -246,24 +220,7 @@ class Tagger(BaseEstimator):
     def explain(self, sentence: Sequence, position: int) -> Explanation:
         """The votes of every active feature for every label at one token, largest first."""
         decoder, design, sentences = self._ready([sentence])
-        n = len(sentences[0])
-        if not -n <= position < n:
-            raise LoglinError(f"position {position} is outside the sentence of {n} tokens")
-        position %= n
-        chain = next(decoder.chains(design))
-        labels, _ = chain.best()
-        steps = {}
-        if position > 0:
-            before = labels[position - 1]
-            matrix = chain.transitions if chain.transitions.ndim == 2 else chain.transitions[position - 1]
-            steps = dict(zip(self.classes_, matrix[before].tolist(), strict=True))
-        return Explanation(
-            _word(sentences[0][position]),
-            self.classes_[labels[position]],
-            dict(zip(self.classes_, chain.marginals()[position].tolist(), strict=True)),
-            decoder.votes(design, position),
-            steps,
-        )
+        return decoder.explain(design, [_word(token) for token in sentences[0]], position)
 
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""

@@ -18,6 +18,8 @@ from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import NO_VALUES, Design, Incidence
 
+INTERCEPT = "(intercept)"  # the attribute that every example of a classifier has
+
 
 class AttributeExtractor:
     """Attributes of tokens by name."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -54,6 +55,7 @@ class TemplateExtractor:
         self.templates = templates
         self.vocabularies: dict[View, Vocabulary] = {}
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
+        self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self.n_attributes = self.n_bigram_attributes = 0
 
     # ------------------------------------------------------------------ fitting
@@ -61,10 +63,11 @@ class TemplateExtractor:
     def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
+        self.tables, self._plans = [], {}
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
-        for template in self._observed_templates():
+        for template in self._observed_templates:
             keys = self._keys(template, columns, corpus)
             ids = np.empty(len(keys), np.int32)
             distinct, counts = kernels.factorize(keys, ids)
@@ -87,7 +90,7 @@ class TemplateExtractor:
 
     def _fit_views(self, corpus: Corpus) -> np.ndarray:
         rows = []
-        for view in self._views():
+        for view in self._views:
             column = corpus.columns[view[0]]
             if view[1] == "x":
                 self.vocabularies[view] = column.vocabulary
@@ -108,10 +111,10 @@ class TemplateExtractor:
         """The design of other text: attributes never seen in training are left out."""
         self.check_columns(corpus)
         n = corpus.n_tokens
-        columns = _stack([self._view_codes(view, corpus) for view in self._views()], n)
+        columns = _stack([self._view_codes(view, corpus) for view in self._views], n)
         found: dict[str, list[np.ndarray]] = {"unigram": [], "bigram": []}
         multiple: list[Incidence] = []
-        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+        for template, table in zip(self._observed_templates, self.tables, strict=True):
             keys = self._keys(template, columns, corpus)
             ids = np.empty(len(keys), np.int32)
             table.find(keys, ids)
@@ -135,14 +138,14 @@ class TemplateExtractor:
 
     def attribute_name(self, attribute: int, kind: str = "unigram") -> str:
         """The attribute as a person would write it: its template with values in place of items."""
-        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+        for template, table in zip(self._observed_templates, self.tables, strict=True):
             if template.kind == kind and table.base <= attribute < table.base + len(table.keys):
                 return template.describe(self._item_values(template, int(table.keys[attribute - table.base])))
         raise IndexError(attribute)
 
     def template_of(self, kind: str) -> np.ndarray:
         """For every attribute of a kind, the number of its template."""
-        pairs = zip(self._observed_templates(), self.tables, strict=True)
+        pairs = zip(self._observed_templates, self.tables, strict=True)
         which = [np.full(len(table.keys), i) for i, (t, table) in enumerate(pairs) if t.kind == kind]
         return np.concatenate(which) if which else np.empty(0, np.int64)
 
@@ -160,9 +163,11 @@ class TemplateExtractor:
 
     # ------------------------------------------------------------------ parts
 
+    @cached_property
     def _observed_templates(self) -> list[Template]:
         return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
 
+    @cached_property
     def _views(self) -> list[View]:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
 
@@ -200,21 +205,25 @@ class TemplateExtractor:
         place = np.repeat(ptr[inside] - token_ptr[:-1], lengths) + np.arange(token_ptr[-1])
         return Incidence(token_ptr, codes[place])
 
+    def _plan(self, template: Template) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """View, offset and number of values of each item, worked out once the vocabularies are known."""
+        if template not in self._plans:
+            sizes = np.array([len(self.vocabularies[i.view]) for i in template.items], np.int64)
+            if sum(np.log2(sizes + 2 * self.templates.reach + 1)) > 62:
+                raise LoglinError(
+                    f"{self.templates.source}: {template.text!r} joins {len(sizes)} large columns, more combinations "
+                    "than can be numbered; join fewer items"
+                )
+            which = np.array([self._views.index(i.view) for i in template.items], np.int64)
+            self._plans[template] = which, np.array([i.offset for i in template.items], np.int64), sizes
+        return self._plans[template]
+
     def _keys(self, template: Template, columns: np.ndarray, corpus: Corpus) -> np.ndarray:
         if _is_multiple(template):
             return self._lists(template, corpus).ids.astype(np.int64)
-        views = self._views()
-        which = np.array([views.index(i.view) for i in template.items], np.int64)
-        shift = np.array([i.offset for i in template.items], np.int64)
-        sizes = np.array([len(self.vocabularies[i.view]) for i in template.items], np.int64)
-        reach = self.templates.reach
-        if sum(np.log2(sizes + 2 * reach + 1)) > 62:
-            raise LoglinError(
-                f"{self.templates.source}: {template.text!r} joins {len(sizes)} large columns, more combinations "
-                "than can be numbered; join fewer items"
-            )
+        which, shift, sizes = self._plan(template)
         keys = np.empty(columns.shape[1], np.int64)
-        kernels.template_keys(columns, corpus.offsets, which, shift, sizes, reach, keys)
+        kernels.template_keys(columns, corpus.offsets, which, shift, sizes, self.templates.reach, keys)
         return keys
 
     def _design(self, corpus: Corpus, tokens: Incidence, bigrams: Incidence, heads: Heads | None) -> Design:
@@ -225,7 +234,7 @@ class TemplateExtractor:
         other = TemplateExtractor(self.templates)
         other.vocabularies = self.vocabularies
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
-        for template, table in zip(self._observed_templates(), self.tables, strict=True):
+        for template, table in zip(self._observed_templates, self.tables, strict=True):
             chosen = keep[template.kind][table.base : table.base + len(table.keys)]
             other.tables.append(KeyTable(table.keys[chosen], bases[template.kind]))
             bases[template.kind] += int(chosen.sum())
@@ -234,23 +243,24 @@ class TemplateExtractor:
 
     def match(self, other: TemplateExtractor, kind: str, numbers: np.ndarray) -> None:
         """numbers[a] = the number in ``other`` of attribute a; those that it lacks are left alone."""
-        theirs = {t.text: table for t, table in zip(other._observed_templates(), other.tables, strict=True)}
-        for template, table in zip(self._observed_templates(), self.tables, strict=True):
-            if template.kind != kind or template.text not in theirs or not len(table.keys):
+        theirs = {(t.kind, t.text): table for t, table in zip(other._observed_templates, other.tables, strict=True)}
+        distance, reach = np.arange(self.templates.reach), other.templates.reach
+        for template, table in zip(self._observed_templates, self.tables, strict=True):
+            if template.kind != kind or (kind, template.text) not in theirs or not len(table.keys):
                 continue
             rest, digits = table.keys.copy(), []
             for item in reversed(template.items):
                 mine, their = self.vocabularies[item.view], other.vocabularies[item.view]
                 rest, codes = np.divmod(rest, len(mine) + 2 * self.templates.reach)
-                table_of_codes = np.concatenate(
-                    [their.codes_of(mine), len(their) + np.arange(2 * self.templates.reach)]
-                )
-                digits.append((table_of_codes[codes], len(their) + 2 * other.templates.reach))
+                before = np.where(distance < reach, len(their) + distance, -1)
+                behind = np.where(distance < reach, before + reach, -1)
+                table_of_codes = np.concatenate([their.codes_of(mine), before, behind])
+                digits.append((table_of_codes[codes], len(their) + 2 * reach))
             keys = np.zeros(len(table.keys), np.int64)
             for codes, size in reversed(digits):
                 keys = np.where((keys < 0) | (codes < 0), -1, keys * size + codes)
             found = np.empty(len(keys), np.int32)
-            theirs[template.text].find(keys, found)
+            theirs[kind, template.text].find(keys, found)
             numbers[table.base : table.base + len(keys)] = found
 
     # ------------------------------------------------------------------ the model file
@@ -264,7 +274,7 @@ class TemplateExtractor:
         arrays: dict[str, np.ndarray] = {}
         for i, table in enumerate(self.tables):
             arrays[f"keys.{i}"] = table.keys
-        for i, view in enumerate(self._views()):
+        for i, view in enumerate(self._views):
             arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
             arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
         return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
@@ -272,10 +282,10 @@ class TemplateExtractor:
     @classmethod
     def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> TemplateExtractor:
         self = cls(parse_templates(manifest["template"], "the model's template"))
-        for i, view in enumerate(self._views()):
+        for i, view in enumerate(self._views):
             self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
         bases = {"unigram": 0, "bigram": 0}
-        for i, template in enumerate(self._observed_templates()):
+        for i, template in enumerate(self._observed_templates):
             self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind]))
             bases[template.kind] += len(arrays[f"keys.{i}"])
         self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]

@@ -57,10 +57,10 @@ def build_index(design: Design, gold: Gold, all_features: bool, transitions: boo
     """Index the features of a training design."""
     L, possible = gold.n_labels, gold.possible()
     bits = _attribute_bits(design, possible, L, all_features)
-    dense = np.unpackbits(bits, axis=1, count=L, bitorder="little").view(bool)
-    ptr = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))])
-    labels = np.nonzero(dense)[1].astype(np.uint16)
-    allowed = np.unpackbits(possible, axis=1, count=L, bitorder="little").view(bool)
+    ptr = np.zeros(len(bits) + 1, np.int64)
+    kernels.count_bits(bits, ptr)
+    labels = np.empty(ptr[-1], np.uint16)
+    kernels.list_bits(bits, labels)
     step = np.ones(design.n_tokens, bool)
     step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
     step = np.flatnonzero(step)
@@ -68,11 +68,11 @@ def build_index(design: Design, gold: Gold, all_features: bool, transitions: boo
         pairs = np.arange(L * L)
         keys = np.arange(design.n_bigram_attributes * L * L)
     else:
-        pairs, keys = _observed_pairs(design, allowed, step, L)
+        pairs, keys = _observed_pairs(design, gold, step)
     triples = np.empty(0, np.int64)
     if order == 2:
         inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
-        triples = np.arange(L**3) if all_features else _observed_triples(allowed, step[inside], L)
+        triples = np.arange(L**3) if all_features else _observed_triples(gold.allowed(), step[inside], L)
     return FeatureIndex(
         L,
         ptr,
@@ -101,28 +101,32 @@ def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everyth
     return bits
 
 
-def _observed_pairs(design: Design, allowed: np.ndarray, step: np.ndarray, L: int):
+def _observed_pairs(design: Design, gold: Gold, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Label pairs seen on any step, and attribute·L² + pair seen with each bigram attribute."""
-    counts = allowed.sum(axis=1)
-    certain = step[(counts[step] == 1) & (counts[step - 1] == 1)]
-    code = allowed.argmax(axis=1)
-    pair = code[certain - 1] * L + code[certain]
-    pairs, keys = [np.flatnonzero(np.bincount(pair, minlength=L * L))], []
-    lengths = np.diff(design.bigrams.ptr)
-
-    def with_attributes(tokens: np.ndarray, pair: np.ndarray) -> np.ndarray:
-        n = lengths[tokens]
-        start = np.repeat(design.bigrams.ptr[tokens] - np.cumsum(n) + n, n)
-        return np.unique(design.bigrams.ids[start + np.arange(n.sum())] * np.int64(L * L) + np.repeat(pair, n))
-
-    keys.append(with_attributes(certain, pair))
-    for t in np.setdiff1d(step, certain):
-        many = np.flatnonzero(np.outer(allowed[t - 1], allowed[t]))
-        pairs.append(many)
-        if lengths[t]:
-            ids = design.bigrams.ids[design.bigrams.ptr[t] : design.bigrams.ptr[t + 1]]
-            keys.append((ids[:, None].astype(np.int64) * L * L + many).ravel())
+    L, codes = gold.n_labels, gold.codes.astype(np.int64)
+    certain = step[(codes[step] >= 0) & (codes[step - 1] >= 0)]
+    pair = codes[certain - 1] * L + codes[certain]
+    pairs = [np.flatnonzero(np.bincount(pair, minlength=L * L))]
+    keys = [_with_attributes(design, certain, pair, L)]
+    doubtful = np.setdiff1d(step, certain, assume_unique=True)
+    if len(doubtful):
+        allowed, lengths = gold.allowed(), np.diff(design.bigrams.ptr)
+        for t in doubtful:
+            many = np.flatnonzero(np.outer(allowed[t - 1], allowed[t]))
+            pairs.append(many)
+            if lengths[t]:
+                ids = design.bigrams.ids[design.bigrams.ptr[t] : design.bigrams.ptr[t + 1]]
+                keys.append((ids[:, None].astype(np.int64) * L * L + many).ravel())
     return np.unique(np.concatenate(pairs)), np.unique(np.concatenate(keys))
+
+
+def _with_attributes(design: Design, tokens: np.ndarray, pair: np.ndarray, L: int) -> np.ndarray:
+    """The distinct attribute·L² + pair of steps into the tokens, whose label pairs are given."""
+    n = np.diff(design.bigrams.ptr)[tokens]
+    start = np.repeat(design.bigrams.ptr[tokens] - np.cumsum(n) + n, n)
+    keys = design.bigrams.ids[start + np.arange(n.sum())] * np.int64(L * L) + np.repeat(pair, n)
+    distinct, _ = kernels.factorize(keys, np.empty(len(keys), np.int32))
+    return distinct
 
 
 def _observed_triples(allowed: np.ndarray, tokens: np.ndarray, L: int) -> np.ndarray:

@@ -47,4 +47,4 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
     except OSError as error:
         raise LoglinError(f"cannot read the template {text}: {error.strerror}; check the name") from error
     refuse_bad_utf8(text, content, 1)
-    return parse_templates(content.decode(), text)
+    return parse_templates(content.decode("utf-8-sig"), text)

@@ -123,6 +123,8 @@ def _parse_line(line: str, place: str) -> list[Template]:
         )
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
         raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
+    if any(i.function == "ngrams" for i in items) and "bigram" in kinds:
+        raise LoglinError(f"{place}: {line!r} gives many values, but label bigrams take one; write U, or another item")
     if "trigram" in kinds and items:
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
@@ -148,10 +150,12 @@ def _parse_item(match: re.Match, place: str) -> Item:
         if len(fields) != 3 or not fields[2].startswith('"'):
             raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
         pattern = fields[2][1:-1]
-        compile_pattern(pattern)
+        try:
+            compile_pattern(pattern)
+        except LoglinError as error:
+            raise LoglinError(f"{place}: {error}") from None
         return Item(offset, column, name, (pattern,))
-    if name == "X":
-        return Item(offset, column, "lower")
+    name = "lower" if name == "X" else name
     if name not in FUNCTIONS:
         raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
     wanted = FUNCTIONS[name][1]

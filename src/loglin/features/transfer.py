@@ -69,6 +69,6 @@ def _attribute_numbers(old, new, kind: str) -> np.ndarray:
     elif kind == "unigram" and isinstance(old, AttributeExtractor) and isinstance(new, AttributeExtractor):
         numbers[:] = new.names.codes_of(old.names)
     elif kind == "unigram" and isinstance(old, MatrixExtractor) and isinstance(new, MatrixExtractor):
-        n = min(n_old, new.n_attributes)
-        numbers[:n] = np.arange(n)
+        number = {new.attribute_name(a): a for a in range(new.n_attributes)}
+        numbers[:] = [number.get(old.attribute_name(a), -1) for a in range(n_old)]
     return numbers

@@ -132,6 +132,32 @@ def observed_labels(ptr, ids, label_bits, bits):
 
 
 @kernel
+def count_bits(bits, ptr):
+    """ptr[a + 1] = ptr[a] + number of bits set in row a."""
+    for a in range(bits.shape[0]):
+        n = 0
+        for k in range(bits.shape[1]):
+            b = bits[a, k]
+            while b:
+                b &= b - 1
+                n += 1
+        ptr[a + 1] = ptr[a] + n
+
+
+@kernel
+def list_bits(bits, labels):
+    """The numbers of the bits that are set, row after row."""
+    q = u8(0)
+    for a in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            b = bits[a, k]
+            for j in range(8):
+                if (b >> j) & 1:
+                    labels[q] = 8 * k + j
+                    q += u8(1)
+
+
+@kernel
 def compact(matrix, ptr, ids):
     """Rows of attribute numbers per template (K, N), -1 for none, to a list per token: ids[ptr[t]:ptr[t+1]]."""
     k = u8(0)
@@ -143,6 +169,28 @@ def compact(matrix, ptr, ids):
                 k += u8(1)
     ptr[u8(matrix.shape[1])] = k
     return np.int64(k)
+
+
+@kernel
+def unfold(ptr, ids, heads, head_ptr, head_ids, out_ptr, out_ids):
+    """Lists of tokens with the attributes of their heads appended; out_ids of size 0: only count."""
+    q = u8(0)
+    fill = out_ids.shape[0] > 0
+    for t in range(ptr.shape[0] - 1):
+        out_ptr[t] = q
+        if not fill:
+            q += u8(ptr[t + 1] - ptr[t])
+            for h in heads[t]:
+                q += u8(head_ptr[h + 1] - head_ptr[h])
+            continue
+        for p in range(u8(ptr[t]), u8(ptr[t + 1])):
+            out_ids[q] = ids[p]
+            q += u8(1)
+        for h in heads[t]:
+            for p in range(u8(head_ptr[h]), u8(head_ptr[h + 1])):
+                out_ids[q] = head_ids[p]
+                q += u8(1)
+    out_ptr[ptr.shape[0] - 1] = q
 
 
 @kernel

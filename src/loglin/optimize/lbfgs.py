@@ -19,7 +19,7 @@ from loglin.kernels import vectors as kernels
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
-WINDOW = 5  # iterations over which improvement is measured
+WINDOW = 4  # iterations over which a gain is measured
 
 
 def minimize(
@@ -36,10 +36,26 @@ def minimize(
 ) -> Result:
     """Minimize ``function`` (+ Σ l1·|w|) from ``start``.
 
-    Stops when the value has improved by less than ``tol`` times itself over the last five iterations, or
-    the gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
+    Stops when the improvement still to come, extrapolated from the last eight iterations, is less than
+    ``tol`` times the value, or the gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
     """
     return _Run(function, start, l1, scale, memory, tol, gradient_tol, callback).run(max_iter)
+
+
+def improvement_left(values: list[float]) -> float | None:
+    """How much lower the value would still get, if gains over windows went on as a geometric series.
+
+    None while there are too few values, or gains do not fall.
+    """
+    if len(values) < 2 * WINDOW + 1:
+        return None
+    now, before = values[-1 - WINDOW] - values[-1], values[-1 - 2 * WINDOW] - values[-1 - WINDOW]
+    if now <= 0:
+        return 0.0
+    if now >= before:
+        return None
+    ratio = now / before
+    return now * ratio / (1 - ratio)
 
 
 class _Run:
@@ -74,14 +90,13 @@ class _Run:
                     return self._result("no step lowers the objective any more: rounding is reached", True)
                 values.append(self.value)
                 self._report(number, norm)
-                if len(values) > WINDOW:
-                    gain = (values[-1 - WINDOW] - values[-1]) / max(abs(values[-1]), 1e-300)
-                    if gain < self.tol:
-                        return self._result(
-                            f"the objective improved by {max(gain, 0.0):.2g} of itself in {WINDOW} iterations, "
-                            f"less than tol = {self.tol:g}",
-                            True,
-                        )
+                left = improvement_left(values)
+                if left is not None and left < self.tol * abs(self.value):
+                    return self._result(
+                        f"the objective would improve by about {left / max(abs(self.value), 1e-300):.1g} of itself "
+                        f"if it went on, less than tol = {self.tol:g}",
+                        True,
+                    )
         except StopTraining as stop:
             return self._result(str(stop), False)
         return self._result(f"max_iter = {max_iter} iterations were reached before convergence", False)

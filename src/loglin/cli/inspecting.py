@@ -1,0 +1,412 @@
+"""loglin inspect, prune: what is in a model, why it decides as it does, and a smaller one."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import click
+
+from loglin.cli import options as shared
+from loglin.errors import LoglinError
+
+_KEYS = ("criterion", "data", "sentences", "tokens", "objective", "iterations", "stopped", "train_seconds")
+_TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
+
+
+@click.command("inspect")
+@click.argument("model")
+@click.option("--top", type=click.IntRange(min=0), default=5, show_default=True, help="How many weights to list.")
+@click.option("--label", help="Only the weights of this label.")
+@click.option(
+    "--explain",
+    metavar="SENTENCE",
+    help="Label this sentence, tokens parted by blanks, and say why. Columns of a token are parted by /, as in "
+    "dog/NN; so are attributes, if the model looks at those.",
+)
+@click.option("--position", type=int, help="Token to explain, from 0; default the least certain one.")
+@shared.as_json
+def inspect_command(model, top, label, explain, position, as_json) -> None:
+    """Show what is in MODEL: labels, templates, sizes, the strongest weights, how it was trained."""
+    from loglin.model import Model
+
+    trained = Model.load(model)
+    if position is not None and explain is None:
+        raise click.UsageError("--position goes with --explain")
+    if explain is not None:
+        _explain(trained, model, explain, position, as_json)
+        return
+    value = overview(trained, model, top, label)
+    if as_json:
+        shared.print_json(value)
+    else:
+        print("\n".join(_overview_lines(value)))
+
+
+# ---------------------------------------------------------------------- overview
+
+
+def overview(model, path: str, top: int, label: str | None = None) -> dict[str, Any]:
+    """All that ``loglin inspect`` shows, for people and machines."""
+    import numpy as np
+
+    names = [str(y) for y in model.labels]
+    if label is not None and label not in names:
+        some = ", ".join(names[:20]) + ("…" if len(names) > 20 else "")
+        raise LoglinError(f"the model has no label {label!r}; its labels are {some}")
+    return {
+        "model": path,
+        "task": model.task,
+        "labels": model.labels,
+        "order": model.order,
+        "templates": _templates(model),
+        "attributes": model.extractor.n_attributes,
+        "features": model.index.n_features,
+        "active_features": int(np.count_nonzero(model.weights)),
+        "bytes": os.path.getsize(path),
+        "weights": _top_weights(model, top, label),
+        "transitions": _top_transitions(model, top, label),
+        "record": {k: v for k, v in model.record.items() if k != "history"},
+    }
+
+
+def _templates(model) -> list[dict[str, Any]]:
+    """Every template with the number of its attributes, or of its label sequences."""
+    import numpy as np
+
+    extractor, index = model.extractor, model.index
+    found, observed = [], 0
+    counts: dict[str, Any] = {}
+    for kind in ("unigram", "bigram"):
+        counts[kind] = np.bincount(extractor.template_of(kind), minlength=1)
+    for template in getattr(getattr(extractor, "templates", None), "templates", ()):
+        if template.kind == "unigram" or template.items:
+            count = counts[template.kind]
+            found.append({"template": template.text, "attributes": int(count[observed : observed + 1].sum())})
+            observed += 1
+        else:
+            size = len(index.pairs) if template.kind == "bigram" else len(index.triples)
+            found.append({"template": template.text, "label_sequences": size})
+    return found
+
+
+def _top_weights(model, top: int, label: str | None) -> dict[str, dict[str, list]]:
+    """For every label its largest positive and negative weights, [attribute, weight] each."""
+    import numpy as np
+
+    index = model.index
+    weights = index.split(model.weights)[0]
+    attribute = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
+    by_label = np.argsort(index.labels, kind="stable")
+    cuts = np.searchsorted(index.labels[by_label], np.arange(index.n_labels + 1))
+    found = {}
+    for i, name in enumerate(map(str, model.labels)):
+        if label is not None and name != label:
+            continue
+        features = by_label[cuts[i] : cuts[i + 1]]
+        ranked = features[np.argsort(-weights[features], kind="stable")]
+        positive = [f for f in ranked[:top] if weights[f] > 0]
+        negative = [f for f in ranked[::-1][:top] if weights[f] < 0]
+        found[name] = {
+            side: [[model.extractor.attribute_name(int(attribute[f])), float(weights[f])] for f in chosen]
+            for side, chosen in (("positive", positive), ("negative", negative))
+        }
+    return found
+
+
+def _top_transitions(model, top: int, label: str | None) -> list[dict[str, Any]]:
+    """The label sequences of largest weight, by magnitude; some only count where an attribute is seen."""
+    import numpy as np
+
+    index, names, L = model.index, [str(y) for y in model.labels], model.index.n_labels
+    _, observed, pairs, triples = index.split(model.weights)
+    attribute = np.repeat(np.arange(len(index.bigram_ptr) - 1), np.diff(index.bigram_ptr))
+    chosen = names.index(label) if label is not None else None
+    found: list[dict[str, Any]] = []
+    for codes, weights, length in (
+        (index.pairs, pairs, 2),
+        (index.bigram_pairs, observed, 2),
+        (index.triples, triples, 3),
+    ):
+        sequences = np.stack([codes // L**p % L for p in range(length - 1, -1, -1)], axis=1)  # (n, length)
+        wanted = weights != 0
+        if chosen is not None:
+            wanted &= (sequences == chosen).any(axis=1)
+        kept = np.flatnonzero(wanted)
+        for f in kept[np.argsort(-np.abs(weights[kept]), kind="stable")][:top]:
+            value: dict[str, Any] = {"labels": [names[i] for i in sequences[f]], "weight": float(weights[f])}
+            if codes is index.bigram_pairs:
+                value["attribute"] = model.extractor.attribute_name(int(attribute[f]), "bigram")
+            found.append(value)
+    return sorted(found, key=lambda t: -abs(t["weight"]))[:top]
+
+
+def _overview_lines(value: dict[str, Any]) -> list[str]:
+    what = "tagger" if value["task"] == "tag" else "classifier"
+    labels = value["labels"]
+    kind = f"{what} of order {value['order']}" if what == "tagger" else what
+    active = "all active" if value["active_features"] == value["features"] else f"{value['active_features']:,} active"
+    lines = [
+        f"{value['model']}: {kind}, {value['bytes'] / 1e6:.2f} MB",
+        f"{len(labels)} labels: {_wrapped(labels)}",
+        f"{value['attributes']:,} attributes, {value['features']:,} features ({active})",
+    ]
+    if value["templates"]:
+        lines += ["", "templates"]
+        width = max(len(t["template"]) for t in value["templates"])
+        for t in value["templates"]:
+            size = (
+                f"{t['attributes']:,} attributes" if "attributes" in t else f"{t['label_sequences']:,} label sequences"
+            )
+            lines.append(f"  {t['template']:<{width}}  {size}")
+    for name, sides in value["weights"].items():
+        if sides["positive"] or sides["negative"]:
+            lines += ["", f"weights for {name}", *_two_columns(sides["positive"], sides["negative"])]
+    if value["transitions"]:
+        lines += ["", "strongest transitions"]
+        for t in value["transitions"]:
+            where = f"  where {t['attribute']}" if "attribute" in t else ""
+            lines.append(f"  {t['weight']:+8.3f}  {' → '.join(t['labels'])}{where}")
+    return [*lines, "", "training", *_record_lines(value["record"], what)]
+
+
+def _wrapped(labels: list, limit: int = 30) -> str:
+    rest = len(labels) - limit
+    return " ".join(str(y) for y in labels[:limit]) + (f" … and {rest} more" if rest > 0 else "")
+
+
+def _two_columns(positive: list, negative: list) -> list[str]:
+    rows = []
+    left = [f"{weight:+8.3f}  {name}" for name, weight in positive]
+    right = [f"{weight:+8.3f}  {name}" for name, weight in negative]
+    width = max((len(cell) for cell in left), default=0)
+    for i in range(max(len(left), len(right))):
+        first = left[i] if i < len(left) else ""
+        rows.append(f"  {first:<{width}}  {right[i] if i < len(right) else ''}".rstrip())
+    return rows
+
+
+def _record_lines(record: dict, what: str) -> list[str]:
+    """How the model was trained; the record of a foreign file may hold anything."""
+    lines = []
+    for key in _KEYS:
+        if key in record and not (what == "classifier" and key in ("criterion", "tokens")):
+            title = "examples" if what == "classifier" and key == "sentences" else _TITLES.get(key, key)
+            lines.append(f"  {title:<15}  {_plain(record[key])}")
+    options = record.get("options")
+    if isinstance(options, dict):
+        given = ", ".join(f"{k} {_plain(v)}" for k, v in options.items() if v is not None and k != "criterion")
+        lines.append(f"  {'options':<15}  {given}")
+    if "pruned" in record:
+        lines.append(f"  {'pruned at':<15}  {_plain(record['pruned'])}")
+    return lines or ["  not recorded"]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) >= 1000 else f"{value:.6g}"
+
+
+# ---------------------------------------------------------------------- reasons
+
+
+def _explain(model, path: str, sentence: str, position: int | None, as_json: bool) -> None:
+    from loglin.decode import Decoder
+
+    if not sentence.split():
+        raise LoglinError("the sentence to explain is empty; give some words")
+    decoder = Decoder(model)
+    if model.task == "classify":
+        if position is not None:
+            raise LoglinError("--position is for taggers; this model classifies the sentence as a whole")
+        explanation, unknown = _explain_example(decoder, path, sentence)
+        if as_json:
+            shared.print_json(explanation_as_dict(explanation) | {"unknown": unknown})
+            return
+        print(explanation)
+        if unknown:
+            print(f"  not in the model: {', '.join(unknown)}")
+        return
+    words, design = _sentence(model, sentence)
+    value, explanation = explained(decoder, design, words, position)
+    if as_json:
+        shared.print_json(value | {"explanation": explanation_as_dict(explanation)})
+        return
+    print("\n".join(token_lines(value)))
+    if value["entities"]:
+        print()
+        print("\n".join(entity_lines(value["entities"])))
+    print(f"\ntoken {value['position']}: {explanation}")
+
+
+def _sentence(model, sentence: str) -> tuple[list[str], Any]:
+    """Words and design of a sentence typed on the command line."""
+    from loglin.corpus.columns import from_sentences
+    from loglin.features.extract import TemplateExtractor
+
+    pieces = sentence.split()
+    if not isinstance(model.extractor, TemplateExtractor):
+        return pieces, model.extractor.transform([[piece.split("/") for piece in pieces]])
+    n = max(1, model.extractor.templates.columns)
+    tokens = []
+    for piece in pieces:
+        columns = tuple(piece.rsplit("/", n - 1)) if n > 1 else (piece,)
+        if len(columns) < n or not all(columns):
+            needed = "/".join(["word", *(f"column{i}" for i in range(1, n))])
+            raise LoglinError(
+                f"{piece!r} has fewer columns than the model looks at, {n}; write every token as {needed}"
+            )
+        tokens.append(columns)
+    return [token[0] for token in tokens], model.extractor.transform(from_sentences([tokens], "the sentence"))
+
+
+def explained(decoder, design, words: list[str], position: int | None = None) -> tuple[dict[str, Any], Any]:
+    """Labels, probabilities and entities of one sentence, and why one token has its label."""
+    from dataclasses import asdict
+
+    import numpy as np
+
+    from loglin.corpus import schemes
+
+    chain = next(decoder.chains(design))
+    labels, _ = chain.best()
+    certainty = chain.marginals()[np.arange(len(words)), labels]
+    if position is None:
+        position = int(certainty.argmin())
+    explanation = decoder.explain(design, words, position)
+    names = [decoder.model.labels[i] for i in labels]
+    chunks = schemes.detect([str(y) for y in decoder.model.labels]) is not None
+    value = {
+        "tokens": words,
+        "labels": names,
+        "probabilities": certainty.tolist(),
+        "entities": [asdict(e) for e in decoder.entities(chain, words)] if chunks else [],
+        "position": position % len(words),
+    }
+    return value, explanation
+
+
+def explanation_as_dict(explanation) -> dict[str, Any]:
+    """For JSON, which has only strings as keys."""
+    return {
+        "token": explanation.token,
+        "label": explanation.label,
+        "probabilities": {str(y): p for y, p in explanation.probabilities.items()},
+        "transitions": {str(y): w for y, w in explanation.transitions.items()},
+        "votes": [
+            {"feature": v.feature, "value": v.value, "votes": {str(y): w for y, w in v.votes.items()}}
+            for v in explanation.votes
+        ],
+    }
+
+
+def token_lines(value: dict[str, Any]) -> list[str]:
+    width = max(5, *(len(w) for w in value["tokens"]))
+    wide = max(5, *(len(str(y)) for y in value["labels"]))
+    lines = [f"     {'token':<{width}}  {'label':<{wide}}  probability"]
+    for i, (word, label, p) in enumerate(zip(value["tokens"], value["labels"], value["probabilities"], strict=True)):
+        lines.append(f"{i:>3}  {word:<{width}}  {label!s:<{wide}}  {p:11.4f}")
+    return lines
+
+
+def entity_lines(entities: list[dict[str, Any]]) -> list[str]:
+    width = max(6, *(len(e["type"]) for e in entities))
+    wide = max(4, *(len(e["text"]) for e in entities))
+    lines = [f"  {'entity':<{width}}  {'text':<{wide}}  confidence"]
+    lines += [f"  {e['type']:<{width}}  {e['text']:<{wide}}  {e['probability']:10.1%}" for e in entities]
+    return lines
+
+
+def _explain_example(decoder, path: str, text: str) -> tuple[Any, list[str]]:
+    """Why a classifier chooses its class, and the words of the text that it does not know."""
+    import re
+
+    from loglin.decode import Explanation
+    from loglin.features.attributes import INTERCEPT, AttributeExtractor
+    from loglin.structures import Local
+
+    model = decoder.model
+    if not isinstance(model.extractor, AttributeExtractor):
+        raise LoglinError(f"{path} was trained on a matrix; open it with loglin.MaxEnt.load and use explain")
+    known = model.extractor.names
+    attributes: dict[str, float] = {INTERCEPT: 1.0}
+    unknown = []
+    for piece in text.split():
+        name, value = _attribute(piece)
+        if known.code(piece) >= 0:
+            attributes[piece] = 1.0
+        elif known.code(name) >= 0:
+            attributes[name] = value
+        else:  # a word as it stands in running text
+            for word in re.findall(r"\w+", piece.lower()):
+                attributes[word] = 1.0
+                if known.code(word) < 0:
+                    unknown.append(word)
+    design = model.extractor.transform([[attributes]])
+    row = Local(decoder.scores(design)).marginals()[0]
+    probabilities = dict(zip(model.labels, row.tolist(), strict=True))
+    return Explanation(text, model.labels[row.argmax()], probabilities, decoder.votes(design, 0), {}), unknown
+
+
+def _attribute(piece: str) -> tuple[str, float]:
+    """("length", 3.0) of "length:3", as SVMlight files write it."""
+    name, _, value = piece.rpartition(":")
+    try:
+        number = float(value)
+    except ValueError:
+        return piece, 1.0
+    return (name, number) if name and math.isfinite(number) else (piece, 1.0)
+
+
+# ---------------------------------------------------------------------- smaller models
+
+
+@click.command("prune")
+@click.argument("model")
+@click.option("-o", "--output", required=True, help="Model file to write.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Drop weights of at most this magnitude.",
+)
+@click.option("--half", is_flag=True, help="Store weights in half precision.")
+@shared.as_json
+def prune_command(model, output, threshold, half, as_json) -> None:
+    """Write MODEL without its small weights; those of exactly 0, as L1 leaves many, change no prediction."""
+    import numpy as np
+
+    from loglin.corpus.output import check_writable
+    from loglin.model import Model
+
+    check_writable(output)
+    shared.refuse_overwriting(output, model)
+    if not math.isfinite(threshold):
+        raise LoglinError(f"--threshold is {threshold}; give a number of at least 0")
+    before = Model.load(model)
+    after = before.prune(threshold)
+    if after.index.n_features == 0:
+        largest = float(np.abs(before.weights).max(initial=0.0))
+        raise LoglinError(f"no weight is larger than {threshold:g}; give less than the largest, {largest:g}")
+    after.record["pruned"] = threshold
+    after.save(output, half)
+    value: dict[str, Any] = {"threshold": threshold, "half": half, "output": output}
+    for when, kept, path in (("before", before, model), ("after", after, output)):
+        value[when] = {"features": kept.index.n_features, "bytes": os.path.getsize(path)}
+    if as_json:
+        shared.print_json(value)
+        return
+    old, new = value["before"], value["after"]
+    print(f"features  {old['features']:>13,} → {new['features']:>13,}  {_change(old['features'], new['features'])}")
+    print(f"bytes     {old['bytes']:>13,} → {new['bytes']:>13,}  {_change(old['bytes'], new['bytes'])}")
+    print(f"model written to {output}")
+
+
+def _change(old: int, new: int) -> str:
+    return f"({100 * (new - old) / old:+.1f}%)" if old else ""
+
+
+COMMANDS = {"inspect": inspect_command, "prune": prune_command}

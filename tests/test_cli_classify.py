@@ -1,0 +1,194 @@
+"""loglin classify-train and classify, on small files."""
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from loglin.cli.main import cli
+
+WORDS = {
+    "food": ["flour", "oven", "bake", "sugar"],
+    "sport": ["goal", "team", "coach", "league"],
+    "tech": ["chip", "code", "bug", "laptop"],
+}
+COMMON = ["the", "a", "of", "we", "they"]
+
+
+def run(*arguments, given=None):
+    """Run a command in this process; any exception is passed on."""
+    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def failure(*arguments):
+    """Exit code and standard error of a command that must fail, as a user sees them."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from loglin.cli.main import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def documents(n, seed):
+    rng = random.Random(seed)
+    for _ in range(n):
+        label = rng.choice(sorted(WORDS))
+        yield {"label": label, "text": " ".join(rng.choices(WORDS[label], k=3) + rng.choices(COMMON, k=3))}
+
+
+def write_lines(path, objects):
+    path.write_text("".join(json.dumps(o) + "\n" for o in objects))
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Training and test documents, and a model of them."""
+    folder = tmp_path_factory.mktemp("classify")
+    data = write_lines(folder / "train.jsonl", documents(120, 0))
+    test = write_lines(folder / "test.jsonl", documents(60, 1))
+    model = folder / "model"
+    run("classify-train", data, "-o", model, "--quiet")
+    return data, test, model
+
+
+def test_separable_documents_are_all_right(files):
+    _, test, model = files
+    scores = json.loads(run("classify", model, test, "--eval", "--json"))
+    assert scores["accuracy"] == 1.0
+    assert scores["unit"] == "token"
+    assert set(scores["by_type"]) == set(WORDS)
+    assert scores["unseen_labels"] == []
+
+
+def test_a_label_a_line_as_the_file_says(files):
+    _, test, model = files
+    right = [json.loads(line)["label"] for line in test.read_text().splitlines()]
+    assert run("classify", model, test).split() == right
+    assert run("classify", model, given=test.read_text()).split() == right
+
+
+def test_training_summary_has_the_keys_of_train(files, tmp_path):
+    data, test, _ = files
+    summary = json.loads(run("classify-train", data, "--dev", test, "-o", tmp_path / "m", "--json"))
+    expected = {"objective", "iterations", "evaluations", "stopped", "converged", "n_features"}
+    expected |= {"active_features", "labels", "sentences", "tokens", "seconds", "peak_memory_mb"}
+    assert set(summary) == expected | {"threads", "model", "dev_score"}
+    assert summary["labels"] == 3
+    assert summary["sentences"] == 120
+    assert summary["dev_score"] == 1.0
+
+
+def test_probabilities_sum_to_one(files):
+    _, test, model = files
+    for line in run("classify", model, test, "--proba").splitlines():
+        best, *rest = line.split("\t")
+        probabilities = dict(zip(rest[::2], map(float, rest[1::2]), strict=True))
+        assert list(probabilities) == sorted(WORDS)
+        assert sum(probabilities.values()) == pytest.approx(1, abs=2e-6)
+        assert max(probabilities, key=probabilities.get) == best
+    for line in run("classify", model, test, "--json").splitlines():
+        value = json.loads(line)
+        assert sum(value["probabilities"].values()) == pytest.approx(1, abs=1e-12)
+        assert value["probability"] == value["probabilities"][value["label"]]
+
+
+def test_nbest_is_in_order(files):
+    _, test, model = files
+    for line in run("classify", model, test, "--nbest", 2).splitlines():
+        fields = line.split("\t")
+        assert len(fields) == 4
+        assert float(fields[1]) >= float(fields[3])
+    value = json.loads(run("classify", model, test, "--nbest", 9, "--json").splitlines()[0])
+    assert value["nbest"][0]["label"] == value["label"]
+    assert len(value["nbest"]) == 3
+
+
+def test_the_intercept_is_not_penalized(tmp_path):
+    # without attributes the classes' shares are the answer, however strong the penalty
+    data = write_lines(tmp_path / "d.jsonl", [{"label": y, "features": []} for y in "aaab"])
+    run("classify-train", data, "-o", tmp_path / "m", "--l2", 1000, "--tol", 1e-12, "--quiet")
+    value = json.loads(run("classify", tmp_path / "m", "--json", given='{"text": ""}\n'))
+    assert value["probabilities"]["a"] == pytest.approx(0.75, abs=1e-4)
+
+
+def test_svmlight_by_name_and_by_content(tmp_path):
+    rng = random.Random(0)
+    rows = [(rng.choice([-1, 1]), rng.random()) for _ in range(80)]
+    text = "".join(f"{y:+d} 1:{y * (0.1 + x):.3f} 4:{x:.3f} # note\n" for y, x in rows)
+    (tmp_path / "d.svm").write_text(text)
+    (tmp_path / "d.dat.gz").write_bytes(gzip.compress(text.encode()))
+    outputs = set()
+    for name in ("d.svm", "d.dat.gz"):
+        run("classify-train", tmp_path / name, "-o", tmp_path / "m", "--quiet")
+        assert json.loads(run("classify", tmp_path / "m", tmp_path / name, "--eval", "--json"))["accuracy"] == 1
+        outputs.add(run("classify", tmp_path / "m", "--proba", given=text))
+    assert len(outputs) == 1
+
+
+def test_chunk_like_classes_are_counted_as_classes(tmp_path):
+    rows = [{"label": y, "features": [f"w{y}"]} for y in ("O", "B-x", "I-x") * 5]
+    data = write_lines(tmp_path / "d.jsonl", rows)
+    run("classify-train", data, "--dev", data, "-o", tmp_path / "m", "--quiet")
+    scores = json.loads(run("classify", tmp_path / "m", data, "--eval", "--json"))
+    assert set(scores["by_type"]) == {"O", "B-x", "I-x"}
+
+
+def test_numbers_as_labels_and_classes_never_seen(tmp_path):
+    data = write_lines(tmp_path / "d.jsonl", [{"label": y, "features": {"x": y}} for y in (0, 1) * 20])
+    run("classify-train", data, "-o", tmp_path / "m", "--quiet")
+    other = write_lines(tmp_path / "o.jsonl", [{"label": 7, "features": {"x": 1}}, {"label": 1, "features": {"x": 1}}])
+    scores = json.loads(run("classify", tmp_path / "m", other, "--eval", "--json"))
+    assert scores["unseen_labels"] == ["7"]
+    assert scores["accuracy"] == 0.5
+
+
+def test_observed_has_fewer_features(files, tmp_path):
+    data, _, _ = files
+    every = json.loads(run("classify-train", data, "-o", tmp_path / "m", "--json"))
+    seen = json.loads(run("classify-train", data, "-o", tmp_path / "m", "--json", "--observed"))
+    assert seen["n_features"] < every["n_features"]
+
+
+def test_output_file_and_report(files, tmp_path):
+    _, test, model = files
+    report = run("classify", model, test, "--eval", "-o", tmp_path / "labels")
+    assert "accuracy 100.00%" in report
+    assert len((tmp_path / "labels").read_text().split()) == 60
+    assert [p.name for p in tmp_path.iterdir()] == ["labels"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"label": "a", "features": [3]}\n{"label": "b", "features": []}\n', "example 1: 3 is neither"),
+        ('{"label": "a", "text": "x"}\n{"text": "y"}\n', 'example 2 has no "label"'),
+    ],
+)
+def test_bad_examples_are_one_sentence(tmp_path, content, expected):
+    data = tmp_path / "d.jsonl"
+    data.write_text(content)
+    code, message = failure("classify-train", data, "-o", tmp_path / "m")
+    assert code == 1
+    assert message.startswith(f"loglin: {data}: ")
+    assert expected in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_tagger_is_refused(tmp_path):
+    (tmp_path / "d").write_text("a X\nb Y\n\n")
+    run("train", tmp_path / "d", "-o", tmp_path / "m", "--quiet")
+    code, message = failure("classify", tmp_path / "m", tmp_path / "d")
+    assert code == 1
+    assert "use loglin tag" in message
