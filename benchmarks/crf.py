@@ -148,7 +148,18 @@ def loglin_train(train, template, model, threads, *extra):
 
     out = subprocess_stdout(
         lambda: cli.main(
-            ["train", str(train), "--template", str(template), "-o", str(model), "--threads", str(threads), "--json", *extra],
+            [
+                "train",
+                str(train),
+                "--template",
+                str(template),
+                "-o",
+                str(model),
+                "--threads",
+                str(threads),
+                "--json",
+                *extra,
+            ],
             standalone_mode=False,
         )
     )
@@ -212,7 +223,11 @@ def side_loglin(data, work, quick, threads):
         run = loglin_train(train, template, work / "converged.model", threads, "--tol", "1e-7")
         result["converged_objective"] = run["objective"]
         run = loglin_train(train, template, work / "all.model", threads, "--all-features")
-        result["all_features"] = {"objective": run["objective"], "seconds": run["seconds"], "n_features": run["n_features"]}
+        result["all_features"] = {
+            "objective": run["objective"],
+            "seconds": run["seconds"],
+            "n_features": run["n_features"],
+        }
     return result
 
 
@@ -249,7 +264,10 @@ def seconds_per_pass(train, threads):
 def run_side(name, data, work, quick, threads=0):
     command = [sys.executable, __file__, "--side", name, "--work", str(work), "--threads", str(threads)]
     done = subprocess.run(
-        command + (["--quick"] if quick else []), capture_output=True, text=True, env=os.environ | {"LOGLIN_DATA": str(data.parent)}
+        command + (["--quick"] if quick else []),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"LOGLIN_DATA": str(data.parent)},
     )
     if done.returncode:
         sys.exit(done.stderr)

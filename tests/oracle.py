@@ -28,9 +28,7 @@ def chain_score(scores, transitions, trigrams, labels) -> float:
 def chain(scores, transitions, trigrams=None) -> Listing:
     """Every possible sequence in lexicographic order."""
     T, L = np.shape(scores)
-    listed = (
-        (y, chain_score(scores, transitions, trigrams, y)) for y in itertools.product(range(L), repeat=T)
-    )
+    listed = ((y, chain_score(scores, transitions, trigrams, y)) for y in itertools.product(range(L), repeat=T))
     return [(y, score) for y, score in listed if score > -math.inf]
 
 

@@ -68,10 +68,7 @@ def test_phrase_scores_equal_seqeval_on_random_and_malformed_labels() -> None:
             assert result.macro_f1 == pytest.approx(
                 seqeval_scores(gold, guess, average="macro")[2] if result.by_type else 0.0
             )
-            rows = [
-                (row["precision"], row["recall"], row["f1"], row["support"])
-                for row in result.by_type.values()
-            ]
+            rows = [(row["precision"], row["recall"], row["f1"], row["support"]) for row in result.by_type.values()]
             expected = seqeval_scores(gold, guess, average=None)
             np.testing.assert_allclose(np.array(rows).reshape(-1, 4), np.stack(expected, axis=1))
 
@@ -88,18 +85,14 @@ def test_token_scores_equal_scikit_learn() -> None:
         assert result.unit == "token"
         assert result.precision == result.recall == result.f1 == pytest.approx(result.accuracy)
         expected = sklearn_scores(*flat, average=None, zero_division=0)
-        rows = [
-            (row["precision"], row["recall"], row["f1"], row["support"]) for row in result.by_type.values()
-        ]
+        rows = [(row["precision"], row["recall"], row["f1"], row["support"]) for row in result.by_type.values()]
         np.testing.assert_allclose(rows, np.stack(expected, axis=1))
         assert result.macro_f1 == pytest.approx(sklearn_scores(*flat, average="macro", zero_division=0)[2])
 
 
 def test_token_report() -> None:
     text = evaluate_labels([["NN", "VB"]], [["NN", "NN"]]).report()
-    assert text.startswith(
-        "processed 2 tokens with 2 labels; correct: 1; macro FB1: 33.33.\naccuracy:  50.00%"
-    )
+    assert text.startswith("processed 2 tokens with 2 labels; correct: 1; macro FB1: 33.33.\naccuracy:  50.00%")
 
 
 @pytest.mark.parametrize("sentences", [[], [[]], [["O", "O"]]])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import oracle
 import pytest
 
+import oracle
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import Gold
 from loglin.criteria.likelihood import ConditionalLikelihood

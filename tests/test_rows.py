@@ -201,7 +201,7 @@ def test_best_rows(draw, dtype, width):
     out, arg = np.full((3, width), UNTOUCHED, dtype), np.full((3, width), -1, np.int32)
     best_rows(out, arg, 2, coefficient, 1, matrix, count)
     scores = coefficient[1, :count, None] + matrix[:count]
-    np.testing.assert_array_equal(out[2], scores.max(axis=0))
+    np.testing.assert_array_equal(out[2], np.full(width, UNTOUCHED, dtype) + scores.max(axis=0))
     np.testing.assert_array_equal(arg[2], scores.argmax(axis=0))
     assert (out[:2] == UNTOUCHED).all()
     assert (arg[:2] == -1).all()
@@ -213,7 +213,7 @@ def test_best_rows_prefers_the_lowest_of_equals_and_bears_infinities(dtype, widt
     matrix[0] = -np.inf
     matrix[2, 1] = matrix[5, 1] = 3  # a tie above the rest
     matrix[:, 2] = -np.inf
-    out, arg = np.empty((1, width), dtype), np.empty((1, width), np.int32)
+    out, arg = np.zeros((1, width), dtype), np.empty((1, width), np.int32)
     best_rows(out, arg, 0, coefficient, 0, matrix, width)
     assert (out[0, :4].tolist(), arg[0, :4].tolist()) == ([0, 3, -np.inf, 0], [1, 2, 0, 1])
 

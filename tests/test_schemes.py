@@ -82,9 +82,7 @@ def test_legal_sequences_are_exactly_those_that_the_scheme_writes(scheme: str) -
         for path in itertools.product(range(len(names)), repeat=length):
             labels = [names[i] for i in path]
             permitted = (
-                first[path[0]]
-                and last[path[-1]]
-                and all(transitions[i, j] for i, j in itertools.pairwise(path))
+                first[path[0]] and last[path[-1]] and all(transitions[i, j] for i, j in itertools.pairwise(path))
             )
             assert permitted == (convert(labels, scheme, scheme) == labels), labels
 

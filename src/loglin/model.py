@@ -51,7 +51,7 @@ class Model:
         counts = _kept_counts(unigram, index.ptr)
         bigram_counts = _kept_counts(bigram, index.bigram_ptr)
         extractor = self.extractor
-        if isinstance(extractor, TemplateExtractor):
+        if not isinstance(extractor, MatrixExtractor):  # a matrix keeps its columns
             extractor = extractor.select(counts > 0, bigram_counts > 0)
             counts, bigram_counts = counts[counts > 0], bigram_counts[bigram_counts > 0]
         smaller = FeatureIndex(

@@ -80,7 +80,10 @@ class Development:
         decoder = Decoder(model, threads)
         if metric == "f1":
             predicted = decoder.best(self.design)
-            result = evaluate(self.gold.codes, predicted, self.label_names, self.design.offsets)
+            names = [str(name) for name in self.label_names]
+            result = evaluate(
+                self.gold.codes, predicted, names, self.design.offsets, tokens_only=model.task == "classify"
+            )
             return result.f1
         total, offsets = 0.0, self.design.offsets
         for s, chain in enumerate(decoder.chains(self.design)):

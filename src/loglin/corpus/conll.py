@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, concatenate
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.output import write_atomically
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.kernels import text as kernels
@@ -50,9 +52,13 @@ def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
 
 def _shape(text: bytes) -> tuple[int, bool]:
     """Number of columns and whether tabs part them, from the first token line."""
-    for line in text.splitlines():
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start)
+        line = text[start:] if end < 0 else text[start:end].removesuffix(b"\r")
         if line.strip() and not line.startswith(DOCSTART):
             return (len(line.split(b"\t")), True) if b"\t" in line else (len(line.split()), False)
+        start = len(text) if end < 0 else end + 1
     return 0, False
 
 
@@ -107,9 +113,12 @@ def with_labels(block: Block, codes: np.ndarray, labels: Vocabulary) -> bytes:
 
 def write(path: str | os.PathLike, corpus: Corpus, separator: str = " ") -> None:
     """Write a corpus as a column file."""
-    from loglin.corpus.output import write_atomically
-
-    lines = []
+    blank = re.compile(r"[ \t\n\r]" if separator == " " else r"[\t\n\r]")
+    for column in corpus.columns:
+        for word in column.vocabulary.strings:
+            if blank.search(word) or not word:
+                raise LoglinError(f"{word!r} is empty or holds a blank, so that it would be lost in columns; change it")
+    lines: list[str] = []
     for sentence in corpus.sentences():
         lines.extend(separator.join(token) for token in sentence)
         lines.append("")

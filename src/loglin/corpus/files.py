@@ -18,12 +18,13 @@ BLOCK = 1 << 25  # bytes read at a time: bounds the memory of streaming readers
 
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
-    if str(path) == "-":
-        return sys.stdin.buffer
     try:
-        if Path(path).is_dir():
+        if str(path) == "-":  # a copy of the handle: standard input itself stays open
+            stream = open(os.dup(sys.stdin.fileno()), "rb")  # noqa: SIM115  the caller closes it
+        elif Path(path).is_dir():
             raise LoglinError(f"{path} is a folder; name a file in it")
-        stream = open(path, "rb")  # noqa: SIM115  the caller closes it
+        else:
+            stream = open(path, "rb")  # noqa: SIM115
         magic = stream.peek(2)[:2]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error

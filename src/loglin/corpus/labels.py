@@ -107,6 +107,8 @@ def _numbered(values: list, labels: list | None) -> tuple[list, np.ndarray, np.n
         if value is None:
             codes[v] = ~0
         elif isinstance(value, frozenset):
+            if not value:
+                raise LoglinError("a token has an empty set of labels; give it a label, or None if it is unknown")
             codes[v] = ~len(sets)
             sets.append(np.isin(np.arange(len(labels)), [_code(number, y) for y in value]))
         else:

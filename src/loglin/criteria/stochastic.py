@@ -55,6 +55,7 @@ class StochasticLearner:
         self.pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
         self.pair_number = self.pair_number.reshape(L, L)
         self.forget()
+        self.near = False  # whether a warm start came so near that the Hessian there is that of the optimum
         self.allowed_bits = self._allowed_bits()
         self.rng = np.random.default_rng(seed)
         lengths = np.diff(design.offsets)
@@ -170,7 +171,7 @@ class StochasticLearner:
         uniform = float(l2[0]) if len(l2) and np.all(l2 == l2[0]) and not np.any(l1) else 0.0
         room = self.criterion.design.n_sentences * len(self.index.pairs) <= ROOM_FOR_PAIRS
         share = min(step * uniform, 0.5)
-        dual = share >= SMALLEST_SHARE and room
+        self.near = dual = share >= SMALLEST_SHARE and room
         if dual:
             self.remember()
         before = np.inf

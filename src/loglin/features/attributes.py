@@ -58,6 +58,12 @@ class AttributeExtractor:
     def template_of(self, kind: str) -> np.ndarray:
         return np.zeros(self.n_attributes if kind == "unigram" else 0, np.int64)
 
+    def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> AttributeExtractor:
+        """The same with only some of the attributes, renumbered."""
+        other, names = AttributeExtractor(), self.names.strings
+        other.names = Vocabulary.of(names[i] for i in np.flatnonzero(unigrams))
+        return other
+
     def is_consistent(self) -> bool:
         return self.names.is_consistent()
 
@@ -77,12 +83,14 @@ def _flatten(sentences: Iterable) -> tuple[np.ndarray, np.ndarray, list[str], np
     values: list[float] = []
     offsets, ptr = [0], [0]
     for s, sentence in enumerate(sentences):
+        if not isinstance(sentence, Iterable):
+            raise LoglinError(f"sentence {s} is {sentence!r}; a sentence is a list of tokens")
         for t, token in enumerate(sentence):
             try:
                 for name, value in attributes_of(token):
                     names.append(name)
                     values.append(value)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise LoglinError(f"sentence {s}, token {t}: {error}") from None
             ptr.append(len(names))
         offsets.append(len(ptr) - 1)

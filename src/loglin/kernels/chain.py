@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
-from loglin.kernels.second import second_order_sums
 from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
+from loglin.kernels.second import second_order_sums
 
 u8 = np.uint64
 LIMIT = 60.0  # a shifted score above this goes to the log domain
@@ -313,7 +313,7 @@ def posteriors(
     table = parameters[0]
     scratch = new_scratch(longest, table.shape[1], n_labels, bigrams[0].shape[0] > 0, table)
     loss = 0.0
-    weight = table[0, 0] * 0 + 1
+    weight = R[0, 0] * 0 + 1
     for s in range(s_begin, s_end):
         first, last = offsets[s], offsets[s + 1]
         unsafe[s] = False

@@ -17,11 +17,13 @@ def score_attributes(first, last, attributes, index, table, weights, e):
     ptr, ids, values = attributes
     feature_ptr, labels, row_of = index
     weighted = values.shape[0] > 0
-    rows = np.empty(64, np.uint32)
-    row_values = np.empty(64, table.dtype)
-    extra = np.zeros((1, e.shape[1]), e.dtype)
+    longest = 0
     for t in range(first, last):
-        n, started = u8(0), False
+        longest = max(longest, ptr[t + 1] - ptr[t])
+    rows = np.empty(longest, np.uint32)
+    row_values = np.empty(longest if weighted else 0, table.dtype)
+    for t in range(first, last):
+        n = u8(0)
         for q in range(u8(ptr[t]), u8(ptr[t + 1])):
             row = row_of[u8(ids[q])]
             if row >= 0:
@@ -29,20 +31,10 @@ def score_attributes(first, last, attributes, index, table, weights, e):
                 if weighted:
                     row_values[n] = values[q]
                 n += u8(1)
-                if n == u8(64):  # as many rows as fit are summed, then the next ones
-                    if weighted:
-                        weigh_rows(extra, 0, table, rows, row_values, 0, 64)
-                    else:
-                        sum_rows(extra, 0, table, rows, 0, 64)
-                    for j in range(e.shape[1]):
-                        e[t - first, j] = extra[0, j] + (e[t - first, j] if started else 0)
-                    n, started = u8(0), True
         if weighted:
-            weigh_rows(extra, 0, table, rows, row_values, 0, np.int64(n))
+            weigh_rows(e, t - first, table, rows, row_values, 0, np.int64(n))
         else:
-            sum_rows(extra, 0, table, rows, 0, np.int64(n))
-        for j in range(e.shape[1]):
-            e[t - first, j] = extra[0, j] + (e[t - first, j] if started else 0)
+            sum_rows(e, t - first, table, rows, 0, np.int64(n))
         for q in range(u8(ptr[t]), u8(ptr[t + 1])):
             a = u8(ids[q])
             if row_of[a] < 0:

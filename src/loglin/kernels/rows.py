@@ -10,7 +10,7 @@ engine does to rows is one of
     step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
     mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            the same without its factors
     add_outer      X += Σ_t scale[t]·a[t] ⊗ b[t+1]                  expected transitions
-    best_rows      out[o] = max_k coefficient[k] + matrix[k]        one step of Viterbi
+    best_rows      out[o] += max_k coefficient[k] + matrix[k]       one step of Viterbi
     exp_row        row = exp(row − shift)
 
 Plain loops keep the accumulators of a row in memory, at several times the cost; here they are
@@ -318,7 +318,7 @@ def add_outer(e):  # X, a, b, scale, n
 
 @_primitive("a", "a", "i", "a", "i", "a", "i")
 def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
-    """out[o] = max_{k < count} coefficient[c, k] + matrix[k]; arg[o] = the lowest k that reaches it."""
+    """out[o] += max_{k < count} coefficient[c, k] + matrix[k]; arg[o] = the lowest k that reaches it."""
     width = e.width(5)
     weights, first = e.data(3, e.b.mul(e.args[4], width)), e.b.mul(e.args[2], width)
 
@@ -338,7 +338,7 @@ def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
                 e.b.store(e.b.select(better, number, e.b.load(arg[v])), arg[v])
         here = e.b.add(first, column)
         for v in range(n):
-            e.store(e.b.load(best[v]), e.data(0, here), v)
+            e.store(e.b.fadd(e.load(e.data(0, here), v), e.b.load(best[v])), e.data(0, here), v)
             e.store(e.b.load(arg[v]), e.data(1, here), v)
 
     e.walk(width, block)
@@ -415,7 +415,8 @@ if config.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped thro
 
     def best_rows(out, arg, o, coefficient, c, matrix, count):
         scores = coefficient[c, :count, None] + matrix[:count]
-        out[o], arg[o] = scores.max(axis=0), scores.argmax(axis=0)
+        out[o] += scores.max(axis=0)
+        arg[o] = scores.argmax(axis=0)
 
     def exp_row(row, r, shift):
         x = row[r] - shift

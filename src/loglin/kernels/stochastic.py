@@ -57,7 +57,7 @@ def descend(
     table, weights, T, M, MT, M_exp = parameters
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
     gold = labels[0]
-    width, rate = table.shape[1], table[0, 0] * 0 - step
+    width, rate = table.shape[1], T[0, 0] * 0 - step
     scratch = new_scratch(longest, width, n_labels, bigrams[0].shape[0] > 0, table)
     r = np.zeros((longest, width), table.dtype)
     X, XD = np.zeros((width, width), table.dtype), np.zeros((width, width))
@@ -127,14 +127,8 @@ def descend(
 @kernel
 def viterbi(n, n_labels, e, T, back, out, o):
     """δ_t[j] = e_t[j] + max_i δ_{t−1}[i] + T[i, j]; out[o:] = the best labels. e is overwritten by δ."""
-    width = e.shape[1]
-    best = np.empty((1, width), e.dtype)
-    arg = np.empty((1, width), np.int32)
     for t in range(1, n):
-        best_rows(best, arg, 0, e, t - 1, T, n_labels)
-        for j in range(n_labels):
-            e[t, j] += best[0, j]
-            back[t, j] = arg[0, j]
+        best_rows(e, back, t, e, t - 1, T, n_labels)
     label = 0
     for j in range(1, n_labels):
         if e[n - 1, j] > e[n - 1, label]:
@@ -176,7 +170,7 @@ def perceptron_epoch(
     e = np.zeros((longest, table.shape[1]), table.dtype)
     back = np.zeros((longest, table.shape[1]), np.int32)
     mistakes = 0
-    one = table[0, 0] * 0 + 1
+    one = T[0, 0] * 0 + 1
     for i in range(order.shape[0]):
         s = order[i]
         first, n = offsets[s], offsets[s + 1] - offsets[s]

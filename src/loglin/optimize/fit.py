@@ -17,7 +17,8 @@ from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 
 SINGLE_PRECISION_TOL = 1e-5
-SCALING_POWER = 0.9  # of the Hessian's diagonal: 1 serves the first passes, less the last ones
+NEAR_POWER, FAR_POWER = 0.9, 0.5  # of the Hessian's diagonal, near the optimum and far from it
+FAR_TOL = 0.2  # far from the optimum gains fall more slowly than a geometric series: ask for more
 
 
 def fit_weights(
@@ -44,11 +45,12 @@ def fit_weights(
     precisions = [np.float32, np.float64] if dtype == "auto" else [np.dtype(dtype).type]
     if dtype == "auto" and tol >= SINGLE_PRECISION_TOL:
         precisions = [np.float32]
-    weights, evaluations, history = start, 0, []
+    weights, evaluations, near = start, 0, False
+    history: list[Iteration] = []
     for precision in precisions:
         criterion = make_criterion(precision)
         if weights is None and warm_start:
-            weights, reason = _warm_start(criterion, l1, l2, seed, stop)
+            weights, near, reason = _warm_start(criterion, l1, l2, seed, stop)
             if reason:
                 value = _objective(criterion, weights, l1, l2)
                 return Result(weights, value, reason, False, [], 1)
@@ -70,10 +72,10 @@ def fit_weights(
             Penalized(criterion, _shortest(l2)),
             weights,
             l1=l1,
-            scale=_scale(criterion, weights, l2) if scaled else None,
+            scale=_scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
             memory=memory,
             max_iter=max_iter - len(history),
-            tol=tol if last else max(tol, SINGLE_PRECISION_TOL),
+            tol=(tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
             callback=report,
         )
         weights, evaluations = result.weights, evaluations + result.evaluations
@@ -87,7 +89,7 @@ def criterion_passes(criterion, evaluations: int) -> int:
     return max(evaluations, getattr(criterion, "evaluations", 0))
 
 
-def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, str | None]:
+def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | None]:
     learner = StochasticLearner(criterion, seed)
 
     def ask(epoch: int, loss: float) -> None:
@@ -96,9 +98,9 @@ def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, str | None]:
             raise StopTraining(reason)
 
     try:
-        return learner.warm_start(l1, l2, ask), None
+        return learner.warm_start(l1, l2, ask), learner.near, None
     except StopTraining as request:
-        return learner.get(), str(request)
+        return learner.get(), False, str(request)
 
 
 def _objective(criterion, weights, l1, l2) -> float:
@@ -111,8 +113,8 @@ def _shortest(l2: np.ndarray) -> np.ndarray:
     return l2[:1] if len(l2) and np.all(l2 == l2[0]) else l2
 
 
-def _scale(criterion, weights: np.ndarray, l2: np.ndarray) -> np.ndarray:
+def _scale(criterion, weights: np.ndarray, l2: np.ndarray, power: float) -> np.ndarray:
     """A guess of the inverse Hessian's diagonal: (l2 + Σ p(1 − p))^−power."""
     diagonal = criterion.curvature(weights).astype(np.float64) + l2
     floor = 1e-6 * float(diagonal.mean()) + 1e-12
-    return np.maximum(diagonal, floor) ** -SCALING_POWER
+    return np.maximum(diagonal, floor) ** -power

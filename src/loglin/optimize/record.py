@@ -32,7 +32,7 @@ class Result:
     evaluations: int = 0
 
 
-class StopTraining(Exception):  # noqa: N818  a request, not an error
+class StopTraining(Exception):
     """Raised by a callback to end training; the reason is reported, the best weights are kept."""
 
 

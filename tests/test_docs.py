@@ -1,0 +1,70 @@
+"""Every example in README.md is run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from loglin.cli.main import cli
+from loglin.corpus.ingredients import generate
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.S)
+
+
+@pytest.fixture
+def kitchen(tmp_path, monkeypatch):
+    """A folder with the files that the README's commands name."""
+    monkeypatch.chdir(tmp_path)
+    for name, seed, part in (("train.txt", 1, "train"), ("test.txt", 2, "test")):
+        lines = generate(120, seed, part)
+        Path(name).write_text("\n\n".join("\n".join(f"{t} {y}" for t, y in line) for line in lines) + "\n")
+    Path("new.txt").write_text("2\ncups\nflour\n")
+    template = next(b for b in blocks("") if "%suffix" in b)
+    Path("chunk.template").write_text(template)
+    documents = '{"label": "sport", "text": "goal"}\n{"label": "law", "text": "court"}\n'
+    Path("docs.jsonl").write_text(documents)
+    Path("new.jsonl").write_text('{"text": "a goal"}\n')
+    return tmp_path
+
+
+def test_shell_examples(kitchen):
+    commands = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
+    assert len(commands) >= 9
+    for command in commands:
+        program, *words = shlex.split(command)
+        assert program == "loglin"
+        target = None
+        if ">" in words:
+            target = words[words.index(">") + 1]
+            words = words[: words.index(">")]
+        result = CliRunner().invoke(cli, words, input="")
+        assert result.exit_code == 0, (command, result.output, result.exception)
+        if target:
+            Path(target).write_text(result.stdout)
+    assert Path("tagged.txt").read_text().startswith("2 ")
+
+
+def test_python_examples(kitchen, capsys):
+    space: dict = {}
+    for block in blocks("python"):
+        exec(block, space)
+    printed = capsys.readouterr().out
+    for expected in re.findall(r"# (\[.*\])$", README, re.M):
+        assert expected in printed
+
+
+def test_links_and_commands_exist():
+    for target in re.findall(r"\]\(((?:docs/|CHANGELOG)[^)]*)\)", README):
+        assert (ROOT / target).exists(), target
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"make ([a-z-]+)", README):
+        assert f"\n{target}:" in makefile, target
