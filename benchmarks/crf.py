@@ -42,14 +42,14 @@ def peak_mb() -> float:
 
 def read_sentences(path):
     sentences, current = [], []
-    for line in open(path, encoding="utf-8"):
+    for line in Path(path).read_text(encoding="utf-8").split("\n"):
         fields = line.split()
         if fields:
             current.append(fields)
         elif current:
             sentences.append(current)
             current = []
-    return sentences + [current] if current else sentences
+    return [*sentences, current] if current else sentences
 
 
 WORDS = [(-2,), (-1,), (0,), (1,), (2,), (-1, 0), (0, 1)]
@@ -318,8 +318,8 @@ def table(peer, ours):
         if "all_features" in r:
             a = r["all_features"]
             lines.append(
-                f"\nAll {a['n_features']:,} features, {count} thread{'s' * (count > 1)}: objective {a['objective']:,.1f} "
-                f"in {a['seconds']['total']:.1f} s."
+                f"\nAll {a['n_features']:,} features, {count} thread{'s' * (count > 1)}: "
+                f"objective {a['objective']:,.1f} in {a['seconds']['total']:.1f} s."
             )
     return "\n".join(lines) + "\n"
 

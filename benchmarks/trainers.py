@@ -132,17 +132,23 @@ def measure(X, y, template, l2):
 
 
 def table(rows) -> str:
-    lines = [
-        "| problem | labels | l2 | features | passes: default / L-BFGS | seconds: default / L-BFGS | default stops above the optimum by |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    head = ["problem", "labels", "l2", "features", "passes: default / L-BFGS", "seconds: default / L-BFGS"]
+    head.append("default stops above the optimum by")
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for r in rows:
         d, p = r["default"], r["lbfgs"]
         passes = f"{d.get('passes', '–')} / {p.get('passes', f'> {LONGEST}')}"
         seconds = f"{d.get('seconds', d['total']):.2f} / {p.get('seconds', p['total']):.2f}"
-        lines.append(
-            f"| {r['name']} | {r['labels']} | {r['l2']:g} | {r['features']:,} | {passes} | {seconds} | {100 * d['off']:.3f} % |"
-        )
+        cells = [
+            r["name"],
+            r["labels"],
+            f"{r['l2']:g}",
+            f"{r['features']:,}",
+            passes,
+            seconds,
+            f"{100 * d['off']:.3f} %",
+        ]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -327,7 +327,8 @@ def naive_names(line, sentence, t, distance):
 def names_of(extractor, design, kind="unigram"):
     """The names of every token's attributes, those of its heads included."""
     incidence = design.tokens if kind == "unigram" else design.bigrams
-    found = [incidence.ids[b:e].tolist() for b, e in itertools.pairwise(incidence.ptr)]
+    # transform writes -1 where an attribute was never seen in training
+    found = [[a for a in incidence.ids[b:e].tolist() if a >= 0] for b, e in itertools.pairwise(incidence.ptr)]
     if kind == "unigram" and design.heads is not None:
         lists = design.heads.attributes
         for t, heads in enumerate(design.heads.of_token):

@@ -80,7 +80,7 @@ def problem():
     lines = generate(150, 3, "train")
     extractor = TemplateExtractor(read_templates(None))
     design = extractor.fit(from_sentences([[t for t, _ in line] for line in lines]))
-    labels, gold = gold_of_sequences([[y for _, y in line] for line in lines], np.diff(design.offsets).tolist())
+    _labels, gold = gold_of_sequences([[y for _, y in line] for line in lines], np.diff(design.offsets).tolist())
     index = build_index(design, gold, False, True, 1)
     return design, gold, index
 

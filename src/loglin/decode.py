@@ -12,8 +12,9 @@ import numpy as np
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
 from loglin.features.design import Design
+from loglin.features.extract import TemplateExtractor
 from loglin.kernels import decode as kernels
-from loglin.kernels.gradient import fill_table
+from loglin.kernels.gradient import fill_table, number_rows
 from loglin.kernels.rows import padded
 from loglin.model import Model
 from loglin.parallel.threads import Threads, chunks_by_size
@@ -76,10 +77,8 @@ class Decoder:
         self.threads = threads
         L, self.width = self.index.n_labels, padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, constrain) if constrain else None
-        counts = np.diff(self.index.ptr)
-        is_row = counts >= ROW_LABELS
-        self._row_of = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
-        self._n_rows = int(is_row.sum())
+        self._row_of = np.empty(len(self.index.ptr) - 1, np.int32)
+        self._n_rows = number_rows(self.index.ptr, ROW_LABELS, self._row_of)
         transitions = self.index.transitions(np.asarray(model.weights, np.float64))
         self._edges = np.zeros((2, self.width))
         if self.legal:
@@ -117,6 +116,13 @@ class Decoder:
         return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
 
     # ------------------------------------------------------------------ labels
+
+    def design(self, inputs: Any) -> Design:
+        """The integer design of a corpus, or of sentences of attributes."""
+        extractor = self.model.extractor
+        if isinstance(extractor, TemplateExtractor):
+            return extractor.transform(inputs, self.threads)
+        return extractor.transform(inputs)
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
@@ -227,6 +233,8 @@ class Decoder:
         tokens = design.tokens
         for q in range(tokens.ptr[token], tokens.ptr[token + 1]):
             a = int(tokens.ids[q])
+            if a < 0:
+                continue
             value = float(tokens.values[q]) if tokens.values.size else 1.0
             features = range(index.ptr[a], index.ptr[a + 1])
             votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}

@@ -11,6 +11,7 @@ import mmap
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from loglin.features.matrix import MatrixExtractor
 
 FORMAT = "loglin"
 VERSION = 1
-_EXTRACTORS = {
+_EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
     "matrix": MatrixExtractor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import numpy as np
 
 from loglin.corpus import conll, crfsuite, jsonlines, schemes
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
+from loglin.corpus.files import detected_format
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.decode import Decoder
@@ -93,8 +95,6 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
 
 def development(path: str, source: Source, extractor, labels: list, given: dict) -> Development:
     """Held-out data in the same form as the training data; labels never seen in training count as errors."""
-    from loglin.cli.options import detected_format
-
     kind = detected_format(path, given["text_format"])
     held = read_training(path, kind, source.templates, given | {"partial": False})
     if held.n_columns != source.n_columns:
@@ -135,7 +135,7 @@ def _converted(labels: Column, offsets: np.ndarray, scheme: str | None) -> Colum
         return labels
     names, cuts = labels.strings(), offsets.tolist()
     source, target = _scheme_names(scheme)
-    parts = [schemes.convert(names[b:e], source, target) for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [schemes.convert(names[b:e], source, target) for b, e in itertools.pairwise(cuts)]
     return encode_strings([label for part in parts for label in part])
 
 
@@ -178,7 +178,7 @@ def tagged(
         if not corpus.n_tokens:
             yield 0, block.text.tobytes()
             continue
-        design = decoder.model.extractor.transform(_features(decoder, corpus))  # type: ignore[arg-type]
+        design = decoder.design(_features(decoder, corpus))
         if as_json or nbest or marginals:
             yield corpus.n_tokens, _detailed(decoder, block, design, marginals, nbest, as_json)
         else:
@@ -231,7 +231,7 @@ def _as_object(labels: list, tokens: list, answer: list) -> dict:
 
 def _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json) -> Iterator[tuple[int, bytes]]:
     for batch in _batches(path, kind, encoding):
-        design = decoder.model.extractor.transform(_object_inputs(decoder, batch, path))
+        design = decoder.design(_object_inputs(decoder, batch, path))
         lines = []
         for (_, tokens), (_, answer) in zip(batch, _answers(decoder, design, marginals, nbest), strict=True):
             if kind == "jsonl" or as_json:
@@ -292,7 +292,7 @@ def evaluated(
         names = list(dict.fromkeys([*known, *flat]))
         code = {name: i for i, name in enumerate(names)}
         gold = np.array([code[y] for y in flat], np.int32)
-    design = decoder.model.extractor.transform(inputs)
+    design = decoder.design(inputs)
     predicted = decoder.best(design)
     result = evaluate(gold, predicted, [str(n) for n in names], design.offsets)
     return result, time.perf_counter() - began, names[len(known) :]

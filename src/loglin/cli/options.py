@@ -30,15 +30,6 @@ text_format = click.option(
 )
 
 
-def detected_format(path: str, given: str) -> str:
-    if given != "auto":
-        return given
-    name = path.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json", ".ndjson")):
-        return "jsonl"
-    return "crfsuite" if name.endswith(".crfsuite") else "conll"
-
-
 def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from loglin.cli import options as shared
+from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 
 
@@ -86,7 +87,7 @@ def train_command(data, template, output, as_json, **given) -> None:
             )
         }
     )
-    kind = shared.detected_format(data, given["text_format"])
+    kind = detected_format(data, given["text_format"])
     templates = read_templates(template) if template or kind == "conll" else None
     start = Model.load(given["start"]) if given["start"] else None
     seconds = {}
@@ -154,7 +155,7 @@ def tag_command(model, file, output, marginals, nbest, constrain, text_format, e
         shared.refuse_overwriting(output, file, model)
     trained = _tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain)
-    kind = shared.detected_format(file, text_format)
+    kind = detected_format(file, text_format)
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -192,7 +193,7 @@ def eval_command(model, file, constrain, label_column, text_format, encoding, th
 
     trained = _tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain)
-    kind = shared.detected_format(file, text_format)
+    kind = detected_format(file, text_format)
     result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
     if unseen:
         names = ", ".join(map(str, unseen[:5]))

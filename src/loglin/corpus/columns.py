@@ -6,8 +6,9 @@ tokens of sentence s     offsets[s] … offsets[s + 1] − 1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Corpus:
         """The corpus as Python objects: for each sentence its tokens as tuples of strings."""
         rows = list(zip(*(c.strings() for c in self.columns), strict=True))
         cuts = self.offsets.tolist()
-        return [rows[b:e] for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [rows[b:e] for b, e in pairwise(cuts)]
 
     def select(self, sentences: np.ndarray) -> Corpus:
         """The chosen sentences, in the order given."""
@@ -76,22 +77,41 @@ def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corp
             )
         if not isinstance(sentence, Iterable):
             raise LoglinError(f"{source}: sentence {s} is {sentence!r}, not a list of tokens")
-        tokens = [
-            tuple(token) if isinstance(token, Iterable) and not isinstance(token, str) else (token,)
-            for token in sentence
-        ]
-        for t, token in enumerate(tokens):
-            width = width or max(1, len(token))
-            if len(token) != width or not all(isinstance(field, str) for field in token):
-                raise LoglinError(
-                    f"{source}: sentence {s}, token {t} is {token!r}; every token must have the same "
-                    f"number of strings as the first one, {width}"
-                )
+        tokens = list(sentence)
+        if tokens and type(tokens[0]) is str and set(map(type, tokens)) == {str}:
+            tokens = list(zip(tokens))
+        if tokens:
+            width = width or max(1, len(tokens[0]) if isinstance(tokens[0], Sized) else 1)
+        if not _are_rows(tokens, width):
+            tokens = _checked_rows(tokens, width, f"{source}: sentence {s}")
         rows.extend(tokens)
         lengths.append(len(tokens))
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     columns = [encode_strings(field) for field in zip(*rows, strict=True)]
     return Corpus(columns, offsets, source)
+
+
+def _are_rows(tokens: list, width: int) -> bool:
+    """Whether tokens are tuples of ``width`` strings, told without a loop in Python."""
+    return (
+        set(map(type, tokens)) <= {tuple}
+        and set(map(len, tokens)) <= {width}
+        and set(map(type, chain.from_iterable(tokens))) <= {str}
+    )
+
+
+def _checked_rows(tokens: list, width: int, place: str) -> list[tuple[str, ...]]:
+    """Tokens as tuples of strings, or an error that names the first one that is not."""
+    rows = []
+    for t, token in enumerate(tokens):
+        row = tuple(token) if isinstance(token, Iterable) and not isinstance(token, str) else (token,)
+        if len(row) != width or not all(isinstance(field, str) for field in row):
+            raise LoglinError(
+                f"{place}, token {t} is {row!r}; every token must have the same number of strings as the first "
+                f"one, {width}"
+            )
+        rows.append(row)
+    return rows
 
 
 def encode_strings(strings: Sequence[str]) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import sys
 import zlib
@@ -16,15 +17,37 @@ from loglin.errors import LoglinError
 BLOCK = 1 << 25  # bytes read at a time: bounds the memory of streaming readers
 
 
+class _StandardInput(io.RawIOBase):
+    """Standard input, which closing this does not close."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        data = sys.stdin.buffer.read1(len(buffer))  # type: ignore[union-attr]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def detected_format(path: str, given: str = "auto") -> str:
+    """conll, crfsuite or jsonl: as given, or by the file's name."""
+    if given != "auto":
+        return given
+    name = path.removesuffix(".gz")
+    if name.endswith((".jsonl", ".json", ".ndjson")):
+        return "jsonl"
+    return "crfsuite" if name.endswith(".crfsuite") else "conll"
+
+
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
     try:
-        if str(path) == "-":  # a copy of the handle: standard input itself stays open
-            stream = open(os.dup(sys.stdin.fileno()), "rb")  # noqa: SIM115  the caller closes it
+        if str(path) == "-":
+            stream: io.BufferedReader = io.BufferedReader(_StandardInput())
         elif Path(path).is_dir():
             raise LoglinError(f"{path} is a folder; name a file in it")
         else:
-            stream = open(path, "rb")  # noqa: SIM115
+            stream = open(path, "rb")  # noqa: SIM115  the caller closes it
         magic = stream.peek(2)[:2]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -33,7 +34,7 @@ class Vocabulary:
     @cached_property
     def strings(self) -> list[str]:
         text, starts = bytes(self.blob), self.starts.tolist()
-        pairs = zip(starts[:-1], starts[1:], strict=True)
+        pairs = itertools.pairwise(starts)
         return [text[b:e].decode("utf-8", "surrogatepass") for b, e in pairs]
 
     @cached_property

@@ -271,7 +271,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
             self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns
-        else:
+        elif isinstance(extractor, AttributeExtractor):
             self.fit_intercept = extractor.names.code(INTERCEPT) >= 0
         return self._adopt(model)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
@@ -141,7 +142,7 @@ class Tagger(BaseEstimator):
             return AttributeExtractor()
         return TemplateExtractor(read_templates(self.template))
 
-    def _input(self, extractor, sentences: list[list]) -> list | Corpus:
+    def _input(self, extractor, sentences: list[list]) -> Any:
         if isinstance(extractor, TemplateExtractor):
             return from_sentences(sentences)
         return [self.features(sentence) for sentence in sentences] if self.features else sentences
@@ -175,7 +176,7 @@ class Tagger(BaseEstimator):
             token = next((t for s in sentences for t in s), None)
             if isinstance(token, str) and self.model_.record.get("feature_function"):
                 raise LoglinError("this model was trained with a feature function; set .features to it first")
-        design = self.model_.extractor.transform(self._input(self.model_.extractor, sentences))
+        design = self._decoder.design(self._input(self.model_.extractor, sentences))
         return self._decoder, design, sentences
 
     def predict(self, X: Iterable) -> list[list]:
@@ -183,7 +184,7 @@ class Tagger(BaseEstimator):
         decoder, design, _ = self._ready(X)
         names, cuts = self.classes_, design.offsets.tolist()
         flat = [names[code] for code in decoder.best(design).tolist()]
-        return [flat[b:e] for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [flat[b:e] for b, e in itertools.pairwise(cuts)]
 
     def predict_single(self, sentence: Sequence) -> list:
         """The labels of one sentence."""

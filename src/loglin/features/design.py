@@ -47,6 +47,11 @@ class Incidence:
         size = kernels.compact(matrix, ptr, ids)
         return cls(ptr, ids[:size])
 
+    @classmethod
+    def of_equal_lengths(cls, matrix: np.ndarray) -> Incidence:
+        """From attribute numbers (tokens, templates), -1 included: for scoring, which passes over them."""
+        return cls(np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1], matrix.reshape(-1))
+
     def with_ids(self, ids: np.ndarray) -> Incidence:
         """The same lists with other numbers; entries with a negative number are dropped."""
         keep = ids >= 0

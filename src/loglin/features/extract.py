@@ -17,25 +17,12 @@ from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.functions import evaluate
+from loglin.features.lookup import KeyTable, Lookup
 from loglin.features.template import Template, TemplateSet, parse_templates
 from loglin.kernels import keys as kernels
 
 View = tuple[int, str, tuple]  # column, function, arguments
-
-
-class KeyTable:
-    """Keys of one template and the attribute numbers they stand for: base, base + 1, …"""
-
-    def __init__(self, keys: np.ndarray, base: int):
-        self.keys, self.base = keys, base
-        self._slots: tuple[np.ndarray, np.ndarray] | None = None
-
-    def find(self, keys: np.ndarray, ids: np.ndarray) -> None:
-        if self._slots is None:
-            size = 1 << max(3, int(2 * len(self.keys)).bit_length())
-            self._slots = np.full(size, -1, np.int64), np.empty(size, np.int32)
-            kernels.fill_key_slots(self.keys, *self._slots)
-        kernels.find_keys(*self._slots, keys, self.base, ids)
+STORED_SLOTS = 30_000  # hash tables of so many keys are kept in the model file
 
 
 @dataclass
@@ -56,6 +43,7 @@ class TemplateExtractor:
         self.vocabularies: dict[View, Vocabulary] = {}
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self._lookups: dict[str, Lookup] = {}
         self.n_attributes = self.n_bigram_attributes = 0
 
     # ------------------------------------------------------------------ fitting
@@ -63,7 +51,7 @@ class TemplateExtractor:
     def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
-        self.tables, self._plans = [], {}
+        self.tables, self._plans, self._lookups = [], {}, {}
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
@@ -107,27 +95,38 @@ class TemplateExtractor:
 
     # ------------------------------------------------------------------ applying
 
-    def transform(self, corpus: Corpus) -> Design:
-        """The design of other text: attributes never seen in training are left out."""
+    def transform(self, corpus: Corpus, threads: int | None = 1) -> Design:
+        """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
-        n = corpus.n_tokens
-        columns = _stack([self._view_codes(view, corpus) for view in self._views], n)
-        found: dict[str, list[np.ndarray]] = {"unigram": [], "bigram": []}
-        multiple: list[Incidence] = []
+        columns = _stack([self._view_codes(view, corpus) for view in self._views], corpus.n_tokens)
+        unigrams, bigrams = (
+            Incidence.of_equal_lengths(self._lookup(kind).find(columns, corpus.offsets, threads))
+            for kind in ("unigram", "bigram")
+        )
         for template, table in zip(self._observed_templates, self.tables, strict=True):
-            keys = self._keys(template, columns, corpus)
-            ids = np.empty(len(keys), np.int32)
-            table.find(keys, ids)
-            if _is_multiple(template):
-                multiple.append(self._lists(template, corpus).with_ids(ids))
-            else:
-                found[template.kind].append(ids)
-        tokens = _incidence(found["unigram"], n)
-        for incidence in multiple:
-            tokens = tokens.joined(incidence)
-        return self._design(corpus, tokens, _incidence(found["bigram"], n), None)
+            if _is_multiple(template) and corpus.n_tokens:
+                lists = self._lists(template, corpus)
+                ids = np.empty(len(lists.ids), np.int32)
+                table.find(lists.ids.astype(np.int64), ids)
+                unigrams = unigrams.joined(lists.with_ids(ids))
+        return self._design(corpus, unigrams, bigrams, None)
+
+    def _lookup(self, kind: str) -> Lookup:
+        if kind not in self._lookups:
+            pairs = zip(self._observed_templates, self.tables, strict=True)
+            chosen = [(t, table) for t, table in pairs if t.kind == kind and not _is_multiple(t)]
+            self._lookups[kind] = Lookup(
+                [t for t, _ in chosen],
+                [table for _, table in chosen],
+                self._views.index,
+                lambda view: len(self.vocabularies[view]),
+                self.templates.reach,
+            )
+        return self._lookups[kind]
 
     def _view_codes(self, view: View, corpus: Corpus) -> np.ndarray:
+        if not corpus.n_tokens:
+            return np.empty(0, np.int32)
         column = corpus.columns[view[0]]
         if view[1] == "ngrams":
             return column.codes
@@ -172,7 +171,9 @@ class TemplateExtractor:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
 
     def check_columns(self, corpus: Corpus) -> None:
-        """Every column that a template names must be there."""
+        """Every column that a template names must be there, unless there is nothing at all."""
+        if not corpus.n_tokens:
+            return
         for template in self.templates.templates:
             for item in template.items:
                 if item.column >= len(corpus.columns):
@@ -267,13 +268,15 @@ class TemplateExtractor:
 
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
-        keys = all(t.keys.dtype == np.int64 and (not len(t.keys) or int(t.keys.min()) >= 0) for t in self.tables)
+        keys = all(table.is_consistent() for table in self.tables)
         return keys and all(v.is_consistent() for v in self.vocabularies.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
         arrays: dict[str, np.ndarray] = {}
         for i, table in enumerate(self.tables):
             arrays[f"keys.{i}"] = table.keys
+            if len(table.keys) > STORED_SLOTS:  # the rest is hashed in no time when the model is opened
+                arrays[f"slots.{i}"] = table.slots
         for i, view in enumerate(self._views):
             arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
             arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
@@ -286,7 +289,7 @@ class TemplateExtractor:
             self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
         bases = {"unigram": 0, "bigram": 0}
         for i, template in enumerate(self._observed_templates):
-            self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind]))
+            self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind], arrays.get(f"slots.{i}")))
             bases[template.kind] += len(arrays[f"keys.{i}"])
         self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]
         return self

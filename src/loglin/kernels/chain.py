@@ -165,7 +165,7 @@ def gold_score(first, n, gold, T, n_labels, bigrams, weights):
 @kernel
 def add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, X, residual):
     """Per-token transitions: residual[q] += weight·p(pair of entry q); X += weight·p(pair), all pairs."""
-    ptr, ids, pairs = bigrams
+    ptr, _ids, pairs = bigrams
     for t in range(1, n):
         row, scale = t * M.shape[1], weight * c[t - 1]
         for i in range(n_labels):
@@ -213,7 +213,7 @@ def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, second, weight, e
 @kernel
 def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
     """r and the residuals of steps minus what was observed, where every label is known."""
-    ptr, ids, pairs = bigrams
+    ptr, _ids, pairs = bigrams
     for t in range(n):
         r[t, gold[first + t]] -= 1
     if ptr.shape[0]:
@@ -231,7 +231,7 @@ def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, second, we
     Unless every label is known there are two sums: over the sequences that were observed, then over all.
     Returns inf, and has added nothing, if the sentence is not safe in scaled probabilities.
     """
-    e, observed, a, b, c, masks, MS = scratch
+    e, observed, _a, _b, _c, masks, MS = scratch
     gold, allowed, candidates = labels
     table, weights, T, M, MT, M_exp = parameters
     per_token = bigrams[0].shape[0] > 0

@@ -25,6 +25,8 @@ def score_attributes(first, last, attributes, index, table, weights, e):
     for t in range(first, last):
         n = u8(0)
         for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            if ids[q] < 0:  # never seen in training
+                continue
             row = row_of[u8(ids[q])]
             if row >= 0:
                 rows[n] = row
@@ -36,6 +38,8 @@ def score_attributes(first, last, attributes, index, table, weights, e):
         else:
             sum_rows(e, t - first, table, rows, 0, np.int64(n))
         for q in range(u8(ptr[t]), u8(ptr[t + 1])):
+            if ids[q] < 0:
+                continue
             a = u8(ids[q])
             if row_of[a] < 0:
                 for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
@@ -53,6 +57,8 @@ def step_scores(t, bigrams, index, weights, n_labels, T, out):
     out[:] = T
     for q in range(ptr[t], ptr[t + 1]):
         a = ids[q]
+        if a < 0:
+            continue
         for f in range(feature_ptr[a], feature_ptr[a + 1]):
             i, j = divmod(np.int64(pairs[f]), n_labels)
             out[i, j] += weights[first + f]

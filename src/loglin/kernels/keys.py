@@ -90,35 +90,77 @@ def factorize(keys, ids):
 
 
 @kernel
-def fill_key_slots(keys, slot_keys, slot_ids):
-    """Hash table from key to its position in ``keys``; slot_keys all -1, a power of two ≥ 2·len(keys)."""
-    mask = u8(slot_keys.shape[0] - 1)
+def fill_key_slots(keys, slots):
+    """Hash table from key to its position in ``keys``; slots all -1, a power of two ≥ 2·len(keys)."""
+    mask = u8(slots.shape[0] - 1)
     for i in range(u8(keys.shape[0])):
         k = ((u8(keys[i]) * _GOLDEN) >> u8(20)) & mask
-        while slot_keys[k] >= 0:
+        while slots[k] >= 0:
             k = (k + u8(1)) & mask
-        slot_keys[k] = keys[i]
-        slot_ids[k] = np.int32(i)
+        slots[k] = np.int32(i)
 
 
 @kernel
-def find_keys(slot_keys, slot_ids, keys, base, ids):
-    """ids[t] = base + position of keys[t], or -1 if the key is unknown."""
-    mask = u8(slot_keys.shape[0] - 1)
-    for t in range(u8(keys.shape[0])):
-        key = keys[t]
-        ids[t] = -1
+def find_keys(slots, keys, wanted, base, ids):
+    """ids[i] = base + position of wanted[i] in keys, or -1."""
+    mask = u8(slots.shape[0] - 1)
+    for i in range(u8(wanted.shape[0])):
+        key = wanted[i]
+        ids[i] = -1
         if key < 0:
             continue
         k = ((u8(key) * _GOLDEN) >> u8(20)) & mask
-        while True:
-            found = slot_keys[k]
-            if found == key:
-                ids[t] = slot_ids[k] + np.int32(base)
-                break
-            if found < 0:
+        while slots[k] >= 0:
+            if keys[u8(slots[k])] == key:
+                ids[i] = slots[k] + np.int32(base)
                 break
             k = (k + u8(1)) & mask
+
+
+@kernel
+def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables, ids):
+    """ids[t, j] = attribute of template j at token t, or -1, for the sentences s_begin … s_end − 1.
+
+    places: view, offset, size of every place that items look at, and the number of boundary symbols;
+    templates: where each one's items begin, their places and radices; tables: for each template where its
+    array or hash table begins, its mask (-1: an array by key), the tables, where its keys begin, the keys,
+    and its first attribute. As ``template_keys`` followed by ``find_keys``, for all templates at once.
+    """
+    view, offset, size, reach = places
+    item_ptr, item_place, radix = templates
+    starts, masks, slots, key_starts, keys, bases = tables
+    codes = np.empty(max(view.shape[0], 1), np.int64)
+    for s in range(s_begin, s_end):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            for i in range(view.shape[0]):
+                p = t + offset[i]
+                if p < first:
+                    codes[i] = size[i] + min(first - p, reach) - 1
+                elif p >= last:
+                    codes[i] = size[i] + reach + min(p - last, reach - 1)
+                else:
+                    codes[i] = columns[view[i], p]
+            for j in range(starts.shape[0]):
+                key = np.int64(0)
+                for i in range(u8(item_ptr[j]), u8(item_ptr[j + 1])):
+                    code = codes[u8(item_place[i])]
+                    if code < 0:
+                        key = np.int64(-1)
+                        break
+                    key = key * radix[i] + code
+                found = np.int32(-1)
+                if key >= 0 and masks[j] < 0:
+                    found = slots[u8(starts[j] + key)]
+                elif key >= 0:
+                    mask = u8(masks[j])
+                    k = ((u8(key) * _GOLDEN) >> u8(20)) & mask
+                    while True:
+                        found = slots[u8(starts[j]) + k]
+                        if found < 0 or keys[u8(key_starts[j] + found)] == key:
+                            break
+                        k = (k + u8(1)) & mask
+                ids[t, j] = found + np.int32(bases[j]) if found >= 0 else -1
 
 
 @kernel

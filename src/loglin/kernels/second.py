@@ -97,7 +97,7 @@ def add_triples(n, L, A, c, G, H, weight, X):
 @kernel
 def add_pair_posteriors(first, n, L, e, M, per_token, bigrams, A, c, G, H, weight, XD, residual):
     """Expected label bigrams p(a, b at t) for t ≥ 1, and those of observed bigram features."""
-    ptr, ids, pairs = bigrams
+    ptr, _ids, pairs = bigrams
     for t in range(1, n):
         for a in range(L):
             for b in range(L):

@@ -6,6 +6,7 @@ over them is the same to the last bit for any number of threads. Kernels release
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -49,8 +50,8 @@ class Threads:
 def chunks_by_size(ptr: np.ndarray, n_chunks: int = CHUNKS) -> list[tuple[int, int]]:
     """Cut lists into ranges of about equal numbers of entries; ptr (lists + 1,) counts entries."""
     n = len(ptr) - 1
-    if n <= 0:
-        return []
+    if n < 2:
+        return [(0, n)] if n else []
     targets = ptr[0] + (ptr[-1] - ptr[0]) * np.arange(1, n_chunks) / n_chunks
     cuts = np.unique(np.concatenate([[0], np.searchsorted(ptr, targets), [n]]))
-    return [(int(b), int(e)) for b, e in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(b), int(e)) for b, e in itertools.pairwise(cuts)]

@@ -1,0 +1,108 @@
+"""Finding the attributes of new text: all templates of a kind at once.
+
+A template's key is the mixed-radix number of its items' codes. Small templates are looked up in an array
+by key, large ones in a hash table. Items that several templates share are read once per token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from loglin.features.template import Template
+from loglin.kernels import keys as kernels
+from loglin.parallel.threads import Threads, chunks_by_size
+
+DIRECT = 1 << 17  # templates with at most so many possible keys are arrays
+
+
+class KeyTable:
+    """Keys of one template and the attribute numbers they stand for: base, base + 1, …"""
+
+    def __init__(self, keys: np.ndarray, base: int, slots: np.ndarray | None = None):
+        self.keys, self.base = keys, base
+        self._slots = slots  # (power of two,) int32: positions in keys, -1 where empty
+
+    @property
+    def slots(self) -> np.ndarray:
+        if self._slots is None:
+            self._slots = np.full(1 << max(3, int(2 * len(self.keys)).bit_length()), -1, np.int32)
+            kernels.fill_key_slots(self.keys, self._slots)
+        return self._slots
+
+    def find(self, keys: np.ndarray, ids: np.ndarray) -> None:
+        """ids[i] = attribute number of keys[i], or -1."""
+        kernels.find_keys(self.slots, self.keys, keys, self.base, ids)
+
+    def is_consistent(self) -> bool:
+        """Whether numbers from a file can be followed: slots in range, some empty so that every search ends."""
+        size = len(self.slots)
+        return (
+            self.keys.dtype == np.int64
+            and self.slots.dtype == np.int32
+            and size & (size - 1) == 0
+            and size > len(self.keys)
+            and (not len(self.keys) or int(self.keys.min()) >= 0)
+            and int(self.slots.min()) == -1
+            and int(self.slots.max()) < len(self.keys)
+        )
+
+
+class Lookup:
+    """The tables of all templates of a kind, laid out for one kernel."""
+
+    def __init__(
+        self,
+        templates: Sequence[Template],
+        tables: Sequence[KeyTable],
+        view_number: Callable,
+        view_size: Callable,
+        reach: int,
+    ):
+        self.n_templates = len(templates)
+        places = list(dict.fromkeys((i.view, i.offset) for t in templates for i in t.items))
+        sizes = [view_size(view) for view, _ in places]
+        self.places = (
+            np.array([view_number(view) for view, _ in places], np.int64),
+            np.array([offset for _, offset in places], np.int64),
+            np.array(sizes, np.int64),
+            reach,
+        )
+        number = {place: i for i, place in enumerate(places)}
+        items = [[number[i.view, i.offset] for i in t.items] for t in templates]
+        item_ptr = np.concatenate([[0], np.cumsum([len(i) for i in items])]).astype(np.int64)
+        flat = np.array([p for i in items for p in i], np.int64)
+        radix = np.array([sizes[p] + 2 * reach for p in flat], np.int64)
+        starts, masks, arrays, key_starts, at = [], [], [], [], 0
+        for i, table in zip(items, tables, strict=True):
+            possible = int(np.prod([float(sizes[p] + 2 * reach) for p in i])) if i else 1
+            direct = possible <= DIRECT
+            array = table.slots
+            if direct:
+                array = np.full(possible, -1, np.int32)
+                array[table.keys[table.keys < possible]] = np.flatnonzero(table.keys < possible)
+            starts.append(at)
+            masks.append(-1 if direct else len(array) - 1)
+            arrays.append(array)
+            at += len(array)
+        key_starts = np.concatenate([[0], np.cumsum([len(t.keys) for t in tables])]).astype(np.int64)
+        self.templates = (item_ptr, flat, radix)
+        self.tables = (
+            np.array(starts, np.int64),
+            np.array(masks, np.int64),
+            np.concatenate([*arrays, np.empty(0, np.int32)]),
+            key_starts,
+            np.concatenate([*(t.keys for t in tables), np.empty(0, np.int64)]),
+            np.array([t.base for t in tables], np.int64),
+        )
+
+    def find(self, columns: np.ndarray, offsets: np.ndarray, threads: int | None = 1) -> np.ndarray:
+        """Attribute numbers of every token and template, -1 where unknown: (tokens, templates) int32."""
+        ids = np.empty((columns.shape[1], self.n_templates), np.int32)
+        few = len(ids) < 5000
+        Threads(1 if few else threads).map(
+            lambda b, e: kernels.find_attributes(b, e, columns, offsets, self.places, self.templates, self.tables, ids),
+            [(0, len(offsets) - 1)] if few else chunks_by_size(offsets),
+        )
+        return ids
