@@ -97,7 +97,7 @@ _WAPITI = {"a": r"[^\W\d_]", "l": "[a-z]", "u": "[A-Z]", "p": r"[^\w\s]|_", "w":
 
 @lru_cache
 def compile_pattern(pattern: str) -> re.Pattern:
-    """A Wapiti pattern as a Python one: ``\\a \\l \\u \\p \\w`` are letter, lower, upper, punctuation, letter or digit."""
+    """A Wapiti pattern as a Python one: ``\\a \\l \\u \\p \\w`` are letter, lower, upper, punctuation, alphanumeric."""
     translated = re.sub(r"\\(.)", lambda m: f"(?:{_WAPITI[m[1]]})" if m[1] in _WAPITI else m[0], pattern)
     try:
         return re.compile(translated)

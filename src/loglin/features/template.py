@@ -165,7 +165,8 @@ def _parse_item(match: re.Match, place: str) -> Item:
             raise ValueError
     except ValueError:
         raise LoglinError(
-            f"{place}: {match[0]!r} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 behind row and column"
+            f"{place}: {match[0]!r} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 "
+            "behind row and column"
         ) from None
     return Item(offset, column, name, arguments)
 
@@ -188,6 +189,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 names.append(word)
         except ValueError:
             raise LoglinError(
-                f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or boundary=distance, then template names"
+                f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or boundary=distance, "
+                "then template names"
             ) from None
     return values, names
