@@ -75,12 +75,13 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
         return Source(rest, labels, partial, templates, len(corpus.columns))
     pairs = list(crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding))
     if not pairs:
-        raise LoglinError(f"{path} holds no sentences")
+        raise LoglinError(f"{path} holds no sentences; give at least one with its labels")
     missing = next((i for i, (labels, _) in enumerate(pairs) if labels is None), None)
     if missing is not None:
         raise LoglinError(f'{path}: sentence {missing} has no "labels"; give a label for every token')
     sentences, sequences = [tokens for _, tokens in pairs], [labels for labels, _ in pairs]
     if given["scheme"]:
+        _require_certain(path, sequences, "with --scheme give strings", str)
         sequences = [schemes.convert(y, *_scheme_names(given["scheme"])) for y in sequences]  # type: ignore[arg-type]
     if kind == "jsonl" and (templates or _is_words(sentences)):
         if templates is None:
@@ -99,10 +100,22 @@ def development(path: str, source: Source, extractor, labels: list, given: dict)
     held = read_training(path, kind, source.templates, given | {"partial": False})
     if held.n_columns != source.n_columns:
         raise LoglinError(f"{path} has {held.n_columns} columns, the training data {source.n_columns}; give as many")
+    if isinstance(held.inputs, Corpus) != isinstance(source.inputs, Corpus):
+        raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
+    if not isinstance(held.labels, Column):
+        _require_certain(path, held.labels, "held-out data need certain labels")
     design = extractor.transform(held.inputs)
     names = list(dict.fromkeys([*labels, *held.label_names()]))
     _, gold = held.gold(np.diff(design.offsets).tolist(), names)
     return Development(design, gold, names)
+
+
+def _require_certain(path: str, sequences: list, remedy: str, kinds: Any = str | int | float) -> None:
+    """Labels from JSON must be names here, neither null nor lists of possible ones."""
+    for s, labels in enumerate(sequences):
+        for t, label in enumerate(labels):
+            if not isinstance(label, kinds):
+                raise LoglinError(f"{path}: sentence {s}, token {t} has the label {label!r}; {remedy}")
 
 
 def _partial(label: Any) -> Any:
@@ -215,6 +228,8 @@ def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | Non
     """For every sentence its first token and [(labels, probability, marginals or None)], best first."""
     for first, chain in zip(design.offsets[:-1].tolist(), decoder.chains(design), strict=True):
         ranked = chain.nbest(nbest) if nbest else [chain.best()]
+        if not ranked:
+            raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         rows, total = (chain.marginals() if marginals else None), chain.partition()
         yield first, [(y, float(np.exp(s - total)), rows) for y, s in ranked]
 
@@ -287,6 +302,7 @@ def evaluated(
         batch = [pair for batch in _batches(path, kind, encoding) for pair in batch]
         if not batch or any(labels is None for labels, _ in batch):
             raise LoglinError(f'{path} lacks labels to compare with; give "labels" for every sentence')
+        _require_certain(path, [labels for labels, _ in batch], "give a certain one to compare with")  # type: ignore[misc]
         inputs = _object_inputs(decoder, batch, path)
         flat = [label for labels, _ in batch for label in labels]  # type: ignore[union-attr]
         names = list(dict.fromkeys([*known, *flat]))

@@ -64,6 +64,8 @@ class Options:
             raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
         if self.threads is not None and self.threads < 1:
             raise LoglinError(f"threads is {self.threads!r}; give a whole number of at least 1")
+        if isinstance(self.seed, int) and self.seed < 0:
+            raise LoglinError(f"seed is {self.seed!r}; give a whole number of at least 0")
         if self.dev_metric not in ("f1", "likelihood"):
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
 
@@ -137,6 +139,10 @@ def train(
                 callback=watch,
                 stop=interrupted,
             )
+    if not math.isfinite(result.value):
+        raise LoglinError(
+            "the objective is no finite number: some attribute values or penalties are too large; lower them"
+        )
     weights, stopped = watch.choose(result)
     record = {
         "criterion": options.criterion,

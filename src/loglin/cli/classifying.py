@@ -95,7 +95,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     free = np.zeros(extractor.n_attributes, bool)
     if (intercept := extractor.names.code(INTERCEPT)) >= 0:
         free[intercept] = True
-    progress = shared.Progress(given["quiet"] or as_json)
+    progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     model = train(
         design,
         extractor,
@@ -109,7 +109,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     )
     progress.close()
     seconds["train"] = model.record["train_seconds"]
-    model.record |= {"data": Path(data).name, "format": kind}
+    model.record |= {"data": shared.base_name(data), "format": kind}
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
     _report_training(_training_summary(model, seconds, output), as_json)

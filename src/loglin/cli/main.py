@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
+import warnings
 
 import click
 
@@ -41,7 +43,7 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
 
-@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Lazy, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="loglin")
 def cli() -> None:
     """Log-linear models for text: train, tag, classify, evaluate, explain."""
@@ -49,6 +51,12 @@ def cli() -> None:
 
 def main() -> None:
     """Run a command; whatever is wrong with the input is one sentence on standard error."""
+    if sys.stdout is None or sys.stderr is None:  # closed by the shell, as in loglin … >&-
+        sys.stdout, sys.stderr = (s or open(os.devnull, "w") for s in (sys.stdout, sys.stderr))  # noqa: SIM115
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack some characters
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on numbers that overflow: results are checked
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -63,12 +71,19 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted; nothing was written", 130)
     except BrokenPipeError:  # the reader of our output has gone, as in loglin tag … | head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         sys.exit(1)
     except OSError as error:
+        _give_up_output()
         _fail(f"{error.strerror or error}; free some space or choose another place", 1)
     except MemoryError:
         _fail("there is not enough memory; use fewer features (min_count) or less data", 1)
+
+
+def _give_up_output() -> None:
+    """What is still to be written cannot be: do not try again when Python ends."""
+    with contextlib.suppress(OSError, ValueError):  # not a file of the system
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, code: int) -> None:

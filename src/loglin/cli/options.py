@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from typing import Any
@@ -34,32 +35,64 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 
 
-class Progress:
-    """Shows iterations: one line that is rewritten on a terminal, plain lines elsewhere, nothing if quiet."""
+def base_name(path: str) -> str:
+    """A file's name for the record of a model, which is UTF-8 even where the name is not."""
+    return os.fsencode(os.path.basename(path)).decode("utf-8", "replace")
 
-    def __init__(self, quiet: bool = False):
-        self.quiet, self.live = quiet, sys.stderr.isatty()
+
+class Progress:
+    """Shows iterations: a bar on a terminal, a plain line a second elsewhere, nothing if quiet.
+
+    The bar stands for the way to convergence: from the improvement that was to come at first to ``tol`` of
+    the objective, on a logarithmic scale, and so do the seconds left.
+    """
+
+    def __init__(self, tol: float, quiet: bool = False):
+        self.tol, self.quiet = tol, quiet
         self.values: list[float] = []
+        self.first: float | None = None
         self.last = 0.0
+        self.bar: Any = None
+        if not quiet and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=100, leave=False, bar_format="{percentage:3.0f}% |{bar:20}| {desc}")
 
     def __call__(self, iteration: Any) -> None:
         if self.quiet:
             return
-        text = f"iteration {iteration.number}  objective {iteration.value:,.2f}  active {iteration.active:,}"
+        done = self.way(iteration.value)
+        text = f"iteration {iteration.number}  objective {iteration.value:,.2f}"
+        if iteration.active:
+            text += f"  active {iteration.active:,}"
         if iteration.score is not None:
             text += f"  dev {iteration.score:.4f}"
         text += f"  {iteration.seconds:.1f} s"
-        if self.live:
-            sys.stderr.write(f"\r\033[K{text}")
-            sys.stderr.flush()
+        if 0.05 < done < 1:
+            text += f", about {iteration.seconds * (1 - done) / done:.0f} s left"
+        if self.bar is not None:
+            self.bar.n = round(100 * done)
+            self.bar.set_description_str(text)
         elif iteration.seconds - self.last >= 1.0 or iteration.number == 1:
             self.last = iteration.seconds
             print(text, file=sys.stderr)
 
+    def way(self, value: float) -> float:
+        """Share of the way to convergence, 0 to 1."""
+        from loglin.optimize.lbfgs import improvement_left
+
+        self.values.append(value)
+        left, goal = improvement_left(self.values), self.tol * abs(value)
+        if not left or goal <= 0:
+            return 0.0
+        self.first = max(self.first or left, left)
+        if self.first <= goal:
+            return 1.0
+        return min(1.0, max(0.0, math.log(self.first / left) / math.log(self.first / goal)))
+
     def close(self) -> None:
-        if self.live and not self.quiet:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+        if self.bar is not None:
+            self.bar.close()
 
 
 def refuse_overwriting(output: str, *inputs: str | None) -> None:

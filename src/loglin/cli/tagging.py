@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
@@ -63,7 +62,7 @@ def train_command(data, template, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"])
+    shared.refuse_overwriting(output, data, given["dev"], template)
     from loglin.features.read import read_templates
     from loglin.model import Model
     from loglin.tagger_files import development, read_training
@@ -96,13 +95,13 @@ def train_command(data, template, output, as_json, **given) -> None:
     design, extractor, labels, gold = source.prepare(given["min_count"])
     dev = development(given["dev"], source, extractor, labels, given) if given["dev"] else None
     seconds["features"] = time.perf_counter() - began - seconds["read"]
-    progress = shared.Progress(given["quiet"] or as_json)
+    progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     model = train(design, extractor, labels, gold, options, start=start, development=dev, callback=progress)
     progress.close()
     seconds["train"] = model.record["train_seconds"]
     model.record["columns"] = source.n_columns
     model.record["label_column"] = given["label_column"]
-    model.record["data"] = Path(data).name
+    model.record["data"] = shared.base_name(data)
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
     record = model.record

@@ -6,7 +6,7 @@ tokens of sentence s     offsets[s] … offsets[s + 1] − 1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -104,7 +104,7 @@ def _checked_rows(tokens: list, width: int, place: str) -> list[tuple[str, ...]]
     """Tokens as tuples of strings, or an error that names the first one that is not."""
     rows = []
     for t, token in enumerate(tokens):
-        row = tuple(token) if isinstance(token, Iterable) and not isinstance(token, str) else (token,)
+        row = tuple(token) if isinstance(token, Iterable) and not isinstance(token, str | Mapping) else (token,)
         if len(row) != width or not all(isinstance(field, str) for field in row):
             raise LoglinError(
                 f"{place}, token {t} is {row!r}; every token must have the same number of strings as the first "

@@ -24,6 +24,8 @@ class _StandardInput(io.RawIOBase):
         return True
 
     def readinto(self, buffer) -> int:
+        if sys.stdin is None:
+            raise LoglinError("standard input is closed; name a file")
         data = sys.stdin.buffer.read1(len(buffer))  # type: ignore[union-attr]
         buffer[: len(data)] = data
         return len(data)
@@ -96,7 +98,7 @@ def _converter(path, encoding: str) -> Callable[[bytes], bytes]:
         return lambda block: block
     try:
         " ".encode(encoding)
-    except LookupError as error:
+    except (LookupError, UnicodeError) as error:
         raise LoglinError(f"unknown encoding {encoding!r}; try utf-8 or latin-1") from error
     decoder, line = codecs.getincrementaldecoder(encoding)(), 1
 
@@ -110,19 +112,20 @@ def _converter(path, encoding: str) -> Callable[[bytes], bytes]:
                 f"{path}, line {line}: byte 0x{error.object[error.start]:02x} is not {encoding}; "
                 "name the right encoding with --encoding"
             ) from error
+        except UnicodeError as error:  # some codecs do not say where
+            raise LoglinError(f"{path} is not {encoding} ({error}); name the right encoding with --encoding") from error
         line += text.count("\n")
-        return text.encode()
+        return text.encode("utf-8", "surrogatepass")  # lone surrogates are refused with the rest that is not UTF-8
 
     return convert
 
 
-def refuse_bad_utf8(path, text: bytes, first_line: int) -> None:
+def refuse_bad_utf8(
+    path, text: bytes, first_line: int, remedy: str = "name the encoding, for example --encoding latin-1"
+) -> None:
     """Raise with file and line if ``text`` is not UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError as error:
         line = first_line + text.count(b"\n", 0, error.start)
-        raise LoglinError(
-            f"{path}, line {line}: byte 0x{text[error.start]:02x} is not UTF-8; "
-            "name the encoding, for example --encoding latin-1"
-        ) from error
+        raise LoglinError(f"{path}, line {line}: byte 0x{text[error.start]:02x} is not UTF-8; {remedy}") from error

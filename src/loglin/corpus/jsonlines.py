@@ -26,9 +26,22 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int
             value = json.loads(line, parse_constant=float)
         except ValueError as error:
             raise LoglinError(f"{path}, line {number}: not JSON ({error}); write one object per line") from None
+        except RecursionError:
+            raise LoglinError(f"{path}, line {number}: brackets are nested too deep; write flatter objects") from None
         if not isinstance(value, dict):
             raise LoglinError(f'{path}, line {number}: {line[:40]!r} is no object; write {{"tokens": […]}}')
+        if "\\u" in line:
+            _check_surrogates(value, f"{path}, line {number}")
         yield number, value
+
+
+def _check_surrogates(value: dict, place: str) -> None:
+    """Escapes can write halves of characters, which no text can hold."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise LoglinError(f"{place}: \\u{ord(half):04x} is half a character; write both halves or neither") from None
 
 
 def sentences(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[list | None, list]]:
@@ -37,10 +50,14 @@ def sentences(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tupl
         tokens, labels = value.get("tokens"), value.get("labels")
         if not isinstance(tokens, list):
             raise LoglinError(
-                f'{path}, line {number}: there is no list "tokens"; found {", ".join(value) or "nothing"}'
+                f'{path}, line {number}: there is no list "tokens", only {", ".join(value) or "nothing"}; give one'
             )
         if labels is not None and (not isinstance(labels, list) or len(labels) != len(tokens)):
-            raise LoglinError(f"{path}, line {number}: {len(tokens)} tokens need as many labels")
+            raise LoglinError(f"{path}, line {number}: {len(tokens)} tokens need as many labels; give a list of them")
+        for token in tokens:
+            _check_finite(token, f"{path}, line {number}")
+        for label in labels or ():
+            _check_label(label, f"{path}, line {number}")
         yield labels, [tuple(t) if isinstance(t, list) else t for t in tokens]
 
 
@@ -55,9 +72,22 @@ def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple
             features = sorted(set(re.findall(r"\w+", value["text"].lower())))
         else:
             raise LoglinError(
-                f'{path}, line {number}: there is neither "text" nor "features"; found {", ".join(value) or "nothing"}'
+                f'{path}, line {number}: there is neither "text" nor "features", only {", ".join(value) or "nothing"}; '
+                "give one of them"
             )
         yield label, features
+
+
+def _check_label(label: object, place: str) -> None:
+    """A label is a string or a number; null and lists of labels say that it is not certain."""
+    if isinstance(label, str):
+        return
+    if isinstance(label, list):
+        if all(isinstance(y, str) for y in label):
+            return
+    elif not isinstance(label, dict) and (not isinstance(label, float) or math.isfinite(label)):
+        return
+    raise LoglinError(f"{place}: the label {label!r} is no string, number or list of strings; correct it")
 
 
 def _check_finite(features: object, place: str) -> None:

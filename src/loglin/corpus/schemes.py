@@ -102,7 +102,7 @@ def legal(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """What a scheme permits among L labels: transitions (L, L) from row to column, first (L,), last (L,)."""
     scheme = _scheme(scheme)
-    parts = [_split_fitting(name, scheme) for name in label_names]
+    parts = [_split_fitting(str(name), scheme) for name in label_names]
     letter = np.array([part[0] for part in parts], dtype="U1")
     kind = np.array([part[1] for part in parts], dtype=object)
     same = kind[:, None] == kind[None, :]  # (L, L)

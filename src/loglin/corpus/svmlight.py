@@ -20,13 +20,13 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str
         for field in fields[1:]:
             index, colon, value = field.rpartition(":")
             try:
-                if not colon:
+                if not colon or not index:
                     raise ValueError
                 attributes[index] = float(value)
                 if not math.isfinite(attributes[index]):
                     raise ValueError
             except ValueError:
                 raise LoglinError(
-                    f"{path}, line {number}: {field!r} is not index:value with a finite number, such as 3:0.5"
+                    f"{path}, line {number}: {field!r} is not index:value with a finite number; write it as 3:0.5"
                 ) from None
         yield fields[0], attributes

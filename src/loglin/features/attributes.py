@@ -90,7 +90,7 @@ def _flatten(sentences: Iterable) -> tuple[np.ndarray, np.ndarray, list[str], np
                 for name, value in attributes_of(token):
                     names.append(name)
                     values.append(value)
-            except (TypeError, ValueError, OverflowError) as error:
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
                 raise LoglinError(f"sentence {s}, token {t}: {error}") from None
             ptr.append(len(names))
         offsets.append(len(ptr) - 1)

@@ -284,6 +284,8 @@ class TemplateExtractor:
 
     @classmethod
     def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> TemplateExtractor:
+        if not isinstance(manifest["template"], str):
+            raise TypeError("its template is no text")
         self = cls(parse_templates(manifest["template"], "the model's template"))
         for i, view in enumerate(self._views):
             self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])

@@ -69,7 +69,9 @@ def length_class(word: str) -> str:
 def ngrams(word: str, shortest: int, longest: int) -> list[str]:
     """All distinct character n-grams of the word with its ends marked: ``<word>``."""
     marked = f"<{word}>"
-    found = (marked[i : i + n] for n in range(shortest, longest + 1) for i in range(len(marked) - n + 1))
+    found = (
+        marked[i : i + n] for n in range(shortest, min(longest, len(marked)) + 1) for i in range(len(marked) - n + 1)
+    )
     return list(dict.fromkeys(found))
 
 

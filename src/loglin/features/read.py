@@ -46,5 +46,5 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
         content = Path(text).read_bytes()
     except OSError as error:
         raise LoglinError(f"cannot read the template {text}: {error.strerror}; check the name") from error
-    refuse_bad_utf8(text, content, 1)
+    refuse_bad_utf8(text, content, 1, "save the template as UTF-8")
     return parse_templates(content.decode("utf-8-sig"), text)

@@ -153,7 +153,7 @@ def _parse_item(match: re.Match, place: str) -> Item:
         try:
             compile_pattern(pattern)
         except LoglinError as error:
-            raise LoglinError(f"{place}: {error}") from None
+            raise LoglinError(f"{place}: {error}; correct it") from None
         return Item(offset, column, name, (pattern,))
     name = "lower" if name == "X" else name
     if name not in FUNCTIONS:

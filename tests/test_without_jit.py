@@ -1,0 +1,20 @@
+"""The kernels also run as plain Python, so that they can be stepped through and covered."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+
+
+def test_a_part_of_the_suite_with_the_jit_off():
+    chosen = "plain or conditioned or values or second"
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", str(TESTS / "test_likelihood.py")]
+    command += [str(TESTS / "test_structures.py"), "-k", f"({chosen}) and not 40"]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=TESTS.parent, check=False)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
