@@ -479,6 +479,15 @@ def test_hostile_model(folder, models, case):
         refused(folder, arguments, "bad", files={"bad": bad})
 
 
+@pytest.mark.parametrize(
+    "change", [("columns", None), ("columns", "x"), ("label_column", []), ("label_column", 10**30)]
+)
+def test_hostile_record(folder, models, change):
+    bad = with_header(models["tagger"], _set("manifest", "record", *change))
+    refused(folder, ["tag", "bad", "data", "-o", "out"], "damaged", files={"bad": bad})
+    refused(folder, ["eval", "bad", "data"], "damaged")
+
+
 # ---------------------------------------------------------------------- JSON lines, CRFsuite, SVMlight
 
 GOOD = '{"tokens": ["a", "b"], "labels": ["A", "B"]}\n'

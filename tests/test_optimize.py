@@ -69,7 +69,7 @@ def test_reasons_for_stopping():
 
 
 def test_improvement_left_of_a_geometric_series():
-    values = [1 + 0.5**k for k in range(20)]
+    values = [1 + 0.9**k for k in range(20)]
     assert improvement_left(values) == pytest.approx(values[-1] - 1, rel=1e-6)
     assert improvement_left(values[:5]) is None
     assert improvement_left([1.0] * 20) == 0.0

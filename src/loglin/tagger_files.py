@@ -158,10 +158,13 @@ def _converted(labels: Column, offsets: np.ndarray, scheme: str | None) -> Colum
 def _features(decoder: Decoder, corpus: Corpus) -> Corpus:
     """The columns that the templates look at: a label column is taken away if there is one."""
     record = decoder.model.record
-    trained, found = int(record.get("columns", 0)), len(corpus.columns)
+    trained, column = record.get("columns", 0), record.get("label_column", -1)
+    if type(trained) is not int or type(column) is not int or (trained and not -trained <= column < trained):
+        raise LoglinError(f"the model is damaged: it says label column {column!r} of {trained!r}; train it again")
+    found = len(corpus.columns)
     needed = decoder.model.extractor.templates.columns  # type: ignore[union-attr]
     if found == trained:
-        return _without(corpus, int(record.get("label_column", -1)))
+        return _without(corpus, column)
     if found < needed or found > max(trained, needed):
         raise LoglinError(
             f"{corpus.source} has {found} columns, but the model was trained on {trained} (labels included) and "

@@ -20,6 +20,7 @@ from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 WINDOW = 4  # iterations over which a gain is measured
+SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
 
 
 def minimize(
@@ -54,7 +55,7 @@ def improvement_left(values: list[float]) -> float | None:
         return 0.0
     if now >= before:
         return None
-    ratio = now / before
+    ratio = max(now / before, SLOWEST)
     return now * ratio / (1 - ratio)
 
 
