@@ -127,3 +127,10 @@ def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
         model.save(saved)
     assert saved.read_bytes() == old
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("change", [{"record": [1]}, {"labels": [["X"], ["Y"], ["O"]]}, {"labels": {"X": 1}}])
+def test_hostile_records_and_labels(saved, change):
+    rewritten(saved, lambda h, m: m.update(change))
+    with pytest.raises(LoglinError):
+        Model.load(saved)

@@ -90,6 +90,19 @@ def test_save_and_load(tagger, tmp_path):
     assert Tagger.load(tmp_path / "half").score(*TEST) == pytest.approx(tagger.score(*TEST), abs=0.01)
 
 
+def test_a_model_from_python_works_in_the_shell(tagger, tmp_path):
+    from click.testing import CliRunner
+
+    from loglin.cli.main import cli
+
+    tagger.save(tmp_path / "m")
+    lines = "\n\n".join("\n".join(map(" ".join, zip(x, y, strict=True))) for x, y in zip(*TEST, strict=True))
+    (tmp_path / "test.txt").write_text(lines + "\n")
+    result = CliRunner().invoke(cli, ["eval", str(tmp_path / "m"), str(tmp_path / "test.txt"), "--json"])
+    assert result.exit_code == 0, result.output
+    assert f'"f1": {tagger.evaluate(*TEST).f1}' in result.stdout
+
+
 def test_attributes_dicts_and_functions_agree():
     def features(sentence):
         return [{"w": w, "n": len(w) / 10, "first": i == 0} for i, w in enumerate(sentence)]

@@ -191,6 +191,9 @@ def _check(path, model: Model) -> None:
 
     fine = (
         L > 0
+        and isinstance(model.record, dict)
+        and isinstance(model.labels, list)
+        and all(isinstance(label, str | int | float | bool) for label in model.labels)
         and model.task in ("tag", "classify")
         and model.order in (1, 2)
         and model.weights.dtype in (np.float32, np.float64)

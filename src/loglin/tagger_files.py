@@ -284,7 +284,7 @@ def _object_inputs(decoder: Decoder, batch: list, path: str) -> Any:
 
 
 def evaluated(
-    decoder: Decoder, path: str, kind: str, encoding: str, label_column: int
+    decoder: Decoder, path: str, kind: str, encoding: str, label_column: int | None
 ) -> tuple[Evaluation, float, list]:
     """Evaluation of the model on a labelled file, seconds taken, labels that the model does not know."""
     known, began = decoder.model.labels, time.perf_counter()
@@ -297,7 +297,8 @@ def evaluated(
                 f"{path} has {len(corpus.columns)} columns and the model was trained on "
                 f"{decoder.model.record.get('columns')}: the labels to compare with are missing; add their column"
             )
-        column = corpus.column(label_column)
+        recorded = decoder.model.record.get("label_column", -1)  # checked by _features
+        column = corpus.column(recorded if label_column is None else label_column)
         names = list(dict.fromkeys([*known, *column.vocabulary.strings]))
         code = {name: i for i, name in enumerate(names)}
         gold = np.array([code[y] for y in column.vocabulary.strings], np.int32)[column.codes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
 import warnings
 
@@ -57,6 +58,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack some characters
     if not sys.warnoptions:
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on numbers that overflow: results are checked
+    signal.signal(signal.SIGTERM, _end)
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -84,6 +86,11 @@ def _give_up_output() -> None:
     """What is still to be written cannot be: do not try again when Python ends."""
     with contextlib.suppress(OSError, ValueError):  # not a file of the system
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _end(number: int, frame: object) -> None:
+    """SIGTERM ends a command as an exception does, so that no unfinished file is left behind."""
+    sys.exit(128 + number)
 
 
 def _fail(message: str, code: int) -> None:

@@ -179,7 +179,7 @@ def tag_command(model, file, output, marginals, nbest, constrain, text_format, e
 @click.argument("model")
 @click.argument("file")
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
-@shared.label_column
+@click.option("--label-column", type=int, help="Column of the labels; default: as in training.")
 @shared.text_format
 @shared.encoding
 @shared.threads

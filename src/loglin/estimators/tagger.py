@@ -99,7 +99,8 @@ class Tagger(BaseEstimator):
         sentences = [list(sentence) for sentence in X]
         options = self._options(sample_weight)
         extractor = self._new_extractor(sentences)
-        design = extractor.fit(self._input(extractor, sentences), self.min_count)
+        inputs = self._input(extractor, sentences)
+        design = extractor.fit(inputs, self.min_count)
         lengths = np.diff(design.offsets).tolist()
         labels, gold = gold_of_sequences(y, lengths)
         start = getattr(self, "model_", None) if self.warm_start else None
@@ -114,6 +115,8 @@ class Tagger(BaseEstimator):
             development=development,
             callback=self._call,
         )
+        if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
+            model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
         return self._adopt(model)
 
     def _options(self, sample_weight) -> Options:
