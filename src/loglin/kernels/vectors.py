@@ -18,6 +18,11 @@ def dot(x, y):
     return total
 
 
+@kernel
+def norm(x):
+    return np.sqrt(dot(x, x))
+
+
 @kernel(fastmath=REORDER)
 def add_and_dot(alpha, x, y, z):
     """y += alpha·x, then y·z, in one pass."""

@@ -84,8 +84,8 @@ class _Run:
         try:
             for number in range(1, max_iter + 1):
                 slope = self.pseudo_gradient()
-                norm = float(np.linalg.norm(slope))
-                if norm <= self.gradient_tol * max(1.0, float(np.linalg.norm(self.w))):
+                norm = kernels.norm(slope)
+                if norm <= self.gradient_tol * max(1.0, kernels.norm(self.w)):
                     return self._result(f"the gradient's norm, {norm:.3g}, is practically zero", True)
                 if not self.advance(slope):
                     return self._result("no step lowers the objective any more: rounding is reached", True)
@@ -130,11 +130,11 @@ class _Run:
         """One iteration: direction, line search, history. False if no step lowers the value."""
         while True:
             d = self.direction(slope)
-            descent = float(slope @ d)
+            descent = kernels.dot(slope, d)
             if descent < 0:
                 first = 1.0
                 if not self.known:  # no curvature known yet: a step of a modest length
-                    first = min(1.0, 0.1 * max(1.0, float(np.linalg.norm(self.w))) / float(np.linalg.norm(d)))
+                    first = min(1.0, 0.1 * max(1.0, kernels.norm(self.w)) / kernels.norm(d))
                 found = self.line_search(d, descent, first, slope)
                 if found is not None:
                     self.remember(*found)
@@ -167,7 +167,7 @@ class _Run:
                     step = 0.5 * (low + high)
                 continue
             best = (w, value, gradient)
-            if self.l1 is not None or float(gradient @ d) >= 0.9 * descent:
+            if self.l1 is not None or kernels.dot(gradient, d) >= 0.9 * descent:
                 return best
             low = step
             step = 0.5 * (low + high) if np.isfinite(high) else step * (2.0 if self.known else 4.0)
