@@ -14,7 +14,6 @@ from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.kernels import decode as kernels
-from loglin.kernels.gradient import fill_table, number_rows
 from loglin.kernels.rows import padded
 from loglin.model import Model
 from loglin.parallel.threads import Threads, chunks_by_size
@@ -77,8 +76,6 @@ class Decoder:
         self.threads = threads
         L, self.width = self.index.n_labels, padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, constrain) if constrain else None
-        self._row_of = np.empty(len(self.index.ptr) - 1, np.int32)
-        self._n_rows = number_rows(self.index.ptr, ROW_LABELS, self._row_of)
         transitions = self.index.transitions(np.asarray(model.weights, np.float64))
         self._edges = np.zeros((2, self.width))
         if self.legal:
@@ -91,26 +88,24 @@ class Decoder:
     # ------------------------------------------------------------------ weights, in either precision
 
     @cached_property
-    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _single(self) -> tuple:
         return self._tables(np.float32)
 
     @cached_property
-    def _double(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _double(self) -> tuple:
         return self._tables(np.float64)
 
-    def _tables(self, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of the table, all weights, transitions padded with zeros (labels, width)."""
-        weights = np.ascontiguousarray(self.model.weights, dtype)
-        table = np.zeros((self._n_rows, self.width), dtype)
+    def _tables(self, dtype: type) -> tuple:
+        """What kernels score with: lists of features and their places, the table, all weights, transitions."""
         index = self.index
-        fill_table(0, len(self._row_of), index.ptr, index.labels, self._row_of, weights, table)
+        weights = np.ascontiguousarray(self.model.weights, dtype)
+        places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
+        n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
+        table = np.zeros((n_rows, self.width), dtype)
+        kernels.fill_rows(index.ptr, index.labels, places, weights, table)
         T = np.zeros((index.n_labels, self.width), dtype)
         T[:, : index.n_labels] = self.transitions
-        return table, weights, T
-
-    @property
-    def _lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.index.ptr, self.index.labels, self._row_of
+        return (index.ptr, index.labels, places, places.view(dtype)), table, weights, T
 
     def _attributes(self, design: Design, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
@@ -129,7 +124,7 @@ class Decoder:
         if self._trigrams is not None:
             parts = [chain.best()[0] for chain in self.chains(design)]
             return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
-        table, weights, T = self._single
+        lists, table, weights, T = self._single
         out = np.empty(design.n_tokens, np.int32)
         conditioned = len(self.index.bigram_pairs) > 0
         bigrams = (design.bigrams.ptr if conditioned else design.bigrams.ptr[:0], design.bigrams.ids)
@@ -144,7 +139,7 @@ class Decoder:
                 design.offsets,
                 L,
                 attributes,
-                self._lists,
+                lists,
                 table,
                 weights,
                 T,
@@ -175,16 +170,16 @@ class Decoder:
 
     def scores(self, design: Design) -> np.ndarray:
         """Scores of every token by label, (tokens, labels) float64."""
-        table, weights, _ = self._double
+        lists, table, weights, _ = self._double
         out = np.empty((design.n_tokens, self.index.n_labels))
         attributes = self._attributes(design, np.float64)
-        kernels.all_scores(0, design.n_tokens, self.index.n_labels, attributes, self._lists, table, weights, out)
+        kernels.all_scores(0, design.n_tokens, self.index.n_labels, attributes, lists, table, weights, out)
         return out
 
     def chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
         scores, L = self.scores(design), self.index.n_labels
-        _, weights, T = self._double
+        _, _, weights, T = self._double
         bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
         bigrams = (design.bigrams.ptr, design.bigrams.ids)
         for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):

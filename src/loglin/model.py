@@ -21,6 +21,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
+from loglin.kernels.gradient import never_falls
 
 FORMAT = "loglin"
 VERSION = 1
@@ -185,9 +186,7 @@ def _check(path, model: Model) -> None:
         return not len(values) or (int(values.min()) >= 0 and int(values.max()) < limit)
 
     def cuts(ptr: np.ndarray, lists: int, entries: int) -> bool:
-        return (
-            len(ptr) == lists + 1 and int(ptr[0]) == 0 and int(ptr[-1]) == entries and bool((np.diff(ptr) >= 0).all())
-        )
+        return len(ptr) == lists + 1 and int(ptr[0]) == 0 and int(ptr[-1]) == entries and never_falls(ptr)
 
     fine = (
         L > 0

@@ -67,7 +67,8 @@ def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -
         refuse_bad_utf8(path, text, first_line)
     array = np.frombuffer(bytearray(text), np.uint8)
     lines = text.count(b"\n") + 1
-    begin, end = np.empty((n_columns, lines), np.int64), np.empty((n_columns, lines), np.int64)
+    place = np.int32 if len(text) < 1 << 31 else np.int64
+    begin, end = np.empty((n_columns, lines), place), np.empty((n_columns, lines), place)
     line_begin, line_end, offsets = (np.empty(lines + 1, np.int64) for _ in range(3))
     docstart = np.frombuffer(bytearray(DOCSTART), np.uint8)
     tokens, sentences, status, position, found = kernels.scan_columns(

@@ -52,6 +52,7 @@ class TemplateExtractor:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
         self.tables, self._plans, self._lookups = [], {}, {}
+        self.__dict__.pop("_multiple", None)
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
@@ -99,16 +100,15 @@ class TemplateExtractor:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
         columns = _stack([self._view_codes(view, corpus) for view in self._views], corpus.n_tokens)
-        unigrams, bigrams = (
-            Incidence.of_equal_lengths(self._lookup(kind).find(columns, corpus.offsets, threads))
-            for kind in ("unigram", "bigram")
-        )
-        for template, table in zip(self._observed_templates, self.tables, strict=True):
-            if _is_multiple(template) and corpus.n_tokens:
-                lists = self._lists(template, corpus)
-                ids = np.empty(len(lists.ids), np.int32)
-                table.find(lists.ids.astype(np.int64), ids)
-                unigrams = unigrams.joined(lists.with_ids(ids))
+        unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
+        bigrams = Incidence.empty(corpus.n_tokens)
+        if self.n_bigram_attributes:
+            bigrams = Incidence.of_equal_lengths(self._lookup("bigram").find(columns, corpus.offsets, threads))
+        for template, table in self._multiple if corpus.n_tokens else ():
+            lists = self._lists(template, corpus)
+            ids = np.empty(len(lists.ids), np.int32)
+            table.find(lists.ids.astype(np.int64), ids)
+            unigrams = unigrams.joined(lists.with_ids(ids))
         return self._design(corpus, unigrams, bigrams, None)
 
     def _lookup(self, kind: str) -> Lookup:
@@ -167,12 +167,22 @@ class TemplateExtractor:
         return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
 
     @cached_property
+    def _n_columns(self) -> int:
+        return self.templates.columns
+
+    @cached_property
+    def _multiple(self) -> list[tuple[Template, KeyTable]]:
+        """Templates that give several attributes to a token, once their tables are known."""
+        pairs = zip(self._observed_templates, self.tables, strict=True)
+        return [(t, table) for t, table in pairs if _is_multiple(t)]
+
+    @cached_property
     def _views(self) -> list[View]:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
 
     def check_columns(self, corpus: Corpus) -> None:
         """Every column that a template names must be there, unless there is nothing at all."""
-        if not corpus.n_tokens:
+        if not corpus.n_tokens or len(corpus.columns) >= self._n_columns:
             return
         for template in self.templates.templates:
             for item in template.items:

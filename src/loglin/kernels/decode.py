@@ -9,13 +9,45 @@ from loglin.kernels.rows import sum_rows, weigh_rows
 from loglin.kernels.stochastic import viterbi
 
 u8 = np.uint64
+MANY = -(1 << 30)
+
+
+@kernel
+def fill_places(ptr, least, labels, weights, places, place_weights):
+    """Where an attribute's weights are, in one small record, so that scoring it takes one look into memory.
+
+    places[a, 0]: a row of the table (≥ 0), for attributes with at least ``least`` labels; -1 − label for those
+    with one, whose weight is place_weights[a, 1]; else MANY. The two arrays are one memory seen as whole
+    numbers and as weights. Returns the number of rows.
+    """
+    n = 0
+    for a in range(places.shape[0]):
+        count = ptr[a + 1] - ptr[a]
+        if count >= least:
+            places[a, 0] = n
+            n += 1
+        elif count == 1:
+            places[a, 0] = -1 - np.int64(labels[ptr[a]])
+            place_weights[a, 1] = weights[ptr[a]]
+        else:
+            places[a, 0] = MANY
+    return n
+
+
+@kernel
+def fill_rows(ptr, labels, places, weights, table):
+    """table[place of attribute] = its weights by label."""
+    for a in range(places.shape[0]):
+        if places[a, 0] >= 0:
+            for f in range(ptr[a], ptr[a + 1]):
+                table[places[a, 0], labels[f]] = weights[f]
 
 
 @kernel
 def score_attributes(first, last, attributes, index, table, weights, e):
     """e[t − first] = Σ of the weights of token t's attributes, by label."""
     ptr, ids, values = attributes
-    feature_ptr, labels, row_of = index
+    feature_ptr, labels, places, place_weights = index
     weighted = values.shape[0] > 0
     longest = 0
     for t in range(first, last):
@@ -27,9 +59,9 @@ def score_attributes(first, last, attributes, index, table, weights, e):
         for q in range(u8(ptr[t]), u8(ptr[t + 1])):
             if ids[q] < 0:  # never seen in training
                 continue
-            row = row_of[u8(ids[q])]
-            if row >= 0:
-                rows[n] = row
+            place = places[u8(ids[q]), u8(0)]
+            if place >= 0:
+                rows[n] = place
                 if weighted:
                     row_values[n] = values[q]
                 n += u8(1)
@@ -41,12 +73,15 @@ def score_attributes(first, last, attributes, index, table, weights, e):
             if ids[q] < 0:
                 continue
             a = u8(ids[q])
-            if row_of[a] < 0:
-                for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
-                    if weighted:
-                        e[t - first, labels[f]] += weights[f] * values[q]
-                    else:
-                        e[t - first, labels[f]] += weights[f]
+            place = places[a, u8(0)]
+            if place >= 0:
+                continue
+            if place != MANY:
+                one = place_weights[a, u8(1)]
+                e[t - first, -1 - place] += one * values[q] if weighted else one
+                continue
+            for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
+                e[t - first, labels[f]] += weights[f] * values[q] if weighted else weights[f]
 
 
 @kernel

@@ -27,15 +27,11 @@ def fill_table(begin, end, ptr, labels, row_of, weights, table):
 
 
 @kernel
-def number_rows(ptr, least, row_of):
-    """Number the attributes with at least ``least`` labels, -1 for the others; returns how many there are."""
-    n = 0
-    for a in range(row_of.shape[0]):
-        row_of[a] = -1
-        if ptr[a + 1] - ptr[a] >= least:
-            row_of[a] = n
-            n += 1
-    return n
+def never_falls(ptr):
+    for i in range(ptr.shape[0] - 1):
+        if ptr[i + 1] < ptr[i]:
+            return False
+    return True
 
 
 @kernel
