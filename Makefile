@@ -30,6 +30,7 @@ test-full: $(READY) lint
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py
 	$(BIN)/python benchmarks/trainers.py
+	$(BIN)/python benchmarks/scaling.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
