@@ -76,14 +76,14 @@ class Decoder:
         self.threads = threads
         L, self.width = self.index.n_labels, padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, constrain) if constrain else None
-        transitions = self.index.transitions(np.asarray(model.weights, np.float64))
+        transitions = self.index.transitions(model.weights)
         self._edges = np.zeros((2, self.width))
         if self.legal:
             transitions = np.where(self.legal[0], transitions, -np.inf)
             self._edges[0, :L] = np.where(self.legal[1], 0.0, -np.inf)
             self._edges[1, :L] = np.where(self.legal[2], 0.0, -np.inf)
         self.transitions = transitions
-        self._trigrams = self.index.trigrams(np.asarray(model.weights, np.float64))
+        self._trigrams = self.index.trigrams(model.weights)
 
     # ------------------------------------------------------------------ weights, in either precision
 
@@ -111,6 +111,13 @@ class Decoder:
         return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
 
     # ------------------------------------------------------------------ labels
+
+    def prepare(self) -> None:
+        """Lay out weights and tables now rather than with the first sentence."""
+        if self._trigrams is None:
+            _ = self._single
+        if isinstance(self.model.extractor, TemplateExtractor):
+            self.model.extractor.prepare()
 
     def design(self, inputs: Any) -> Design:
         """The integer design of a corpus, or of sentences of attributes."""

@@ -181,15 +181,23 @@ def _require_templates(decoder: Decoder, path: str) -> None:
 
 
 def tagged(
-    decoder: Decoder, path: str, kind: str, encoding: str, marginals: bool, nbest: int | None, as_json: bool
+    decoder: Decoder,
+    path: str,
+    kind: str,
+    encoding: str,
+    marginals: bool,
+    nbest: int | None,
+    as_json: bool,
+    blocks: Iterator[conll.Block] | None = None,
 ) -> Iterator[tuple[int, bytes]]:
-    """(number of tokens, text) of every stretch of the output."""
+    """(number of tokens, text) of every stretch of the output; ``blocks`` may have been read ahead."""
     if kind != "conll":
         yield from _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json)
         return
     _require_templates(decoder, path)
     names = Vocabulary.of(str(label) for label in decoder.model.labels)
-    for block in conll.blocks(path, encoding):
+    decoder.prepare()
+    for block in blocks or conll.blocks(path, encoding):
         corpus = block.corpus
         if not corpus.n_tokens:
             yield 0, block.text.tobytes()

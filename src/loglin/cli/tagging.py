@@ -144,6 +144,8 @@ def train_command(data, template, output, as_json, **given) -> None:
 @shared.as_json
 def tag_command(model, file, output, marginals, nbest, constrain, text_format, encoding, threads, as_json) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
+    from loglin.corpus import conll
+    from loglin.corpus.files import ReadAhead
     from loglin.corpus.output import check_writable, write_atomically
     from loglin.decode import Decoder
     from loglin.model import Model
@@ -152,14 +154,17 @@ def tag_command(model, file, output, marginals, nbest, constrain, text_format, e
     if output:
         check_writable(output)
         shared.refuse_overwriting(output, file, model)
+    kind = detected_format(file, text_format)
+    blocks = conll.blocks(file, encoding) if kind == "conll" else None
+    if blocks is not None and threads != 1:
+        blocks = ReadAhead(blocks)  # while the model is opened, and then while a block is tagged
     trained = _tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain)
-    kind = detected_format(file, text_format)
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal tokens
-        for count, piece in tagged(decoder, file, kind, encoding, marginals, nbest, as_json):
+        for count, piece in tagged(decoder, file, kind, encoding, marginals, nbest, as_json, blocks):
             tokens += count
             yield piece
 

@@ -6,11 +6,13 @@ import codecs
 import gzip
 import io
 import os
+import queue
 import sys
+import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from loglin.errors import LoglinError
 
@@ -56,6 +58,33 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
     if magic == b"\x1f\x8b":
         return gzip.open(stream)  # type: ignore[return-value]
     return stream
+
+
+class ReadAhead(Iterator):
+    """An iterator that is always one item ahead, in a thread of its own, from the moment it is made.
+
+    The thread ends with the program, so that a reader of standard input that nobody needs any more does not
+    keep it waiting. An exception comes where the item would have come.
+    """
+
+    def __init__(self, items: Iterable):
+        self._queue: queue.Queue = queue.Queue(maxsize=1)
+        threading.Thread(target=self._run, args=(items,), daemon=True).start()
+
+    def _run(self, items: Iterable) -> None:
+        try:
+            for item in items:
+                self._queue.put((item, None))
+            self._queue.put((None, StopIteration()))
+        except BaseException as error:
+            self._queue.put((None, error))
+
+    def __next__(self) -> Any:
+        item, error = self._queue.get()
+        if error is not None:
+            self._queue.put((None, error))  # whoever asks again gets the same answer
+            raise error
+        return item
 
 
 def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[bytes]:

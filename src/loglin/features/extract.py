@@ -111,6 +111,10 @@ class TemplateExtractor:
             unigrams = unigrams.joined(lists.with_ids(ids))
         return self._design(corpus, unigrams, bigrams, None)
 
+    def prepare(self) -> None:
+        """Lay out the tables for ``transform``."""
+        self._lookup("unigram")
+
     def _lookup(self, kind: str) -> Lookup:
         if kind not in self._lookups:
             pairs = zip(self._observed_templates, self.tables, strict=True)
