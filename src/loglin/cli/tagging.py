@@ -88,7 +88,7 @@ def train_command(data, template, output, as_json, **given) -> None:
     )
     kind = detected_format(data, given["text_format"])
     templates = read_templates(template) if template or kind == "conll" else None
-    start = Model.load(given["start"]) if given["start"] else None
+    start = _tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
     seconds = {}
     source = read_training(data, kind, templates, given)
     seconds["read"] = time.perf_counter() - began

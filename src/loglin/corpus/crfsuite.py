@@ -29,6 +29,8 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[lis
                 labels, tokens = [], []
             continue
         label, *fields = line.split("\t")
+        if not label:
+            raise LoglinError(f"{path}, line {number}: there is no label before the first tab; write one")
         labels.append(label)
         tokens.append(dict(_attribute(field, f"{path}, line {number}") for field in fields if field))
     if tokens:
