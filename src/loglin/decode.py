@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus import schemes
+from loglin.criteria.scoring import ROW_LABELS
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -18,8 +19,6 @@ from loglin.kernels.rows import padded
 from loglin.model import Model
 from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures import Chain
-
-ROW_LABELS = 3
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 
 u8 = np.uint64
-RAGGED, TOO_LONG = 1, 2
+RAGGED = 1
 
 
 @kernel
