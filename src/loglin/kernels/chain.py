@@ -178,6 +178,16 @@ def add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, X, resid
 
 
 @kernel
+def add_costs(first, n, n_labels, gold, costs, e):
+    """e[t, j] += what label j costs where another is right: softmax-margin (Gimpel & Smith 2010)."""
+    for t in range(n):
+        y = gold[first + t]
+        if y >= 0:
+            for j in range(n_labels):
+                e[t, j] += costs[y, j]
+
+
+@kernel
 def is_certain(first, n, gold, candidates):
     """Every token has exactly one observed label and every label is a candidate."""
     for t in range(n):
@@ -232,10 +242,12 @@ def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, second, we
     Returns inf, and has added nothing, if the sentence is not safe in scaled probabilities.
     """
     e, observed, _a, _b, _c, masks, MS = scratch
-    gold, allowed, candidates = labels
+    gold, allowed, candidates, costs = labels
     table, weights, T, M, MT, M_exp = parameters
     per_token = bigrams[0].shape[0] > 0
     score_tokens(first, n, tokens, table, weights, e)
+    if costs.shape[0]:
+        add_costs(first, n, n_labels, gold, costs, e)
     if not exponentiate(first, n, n_labels, gold, allowed, e):
         return np.inf
     S = M
@@ -305,18 +317,19 @@ def posteriors(
     XD,
     residual,
     unsafe,
+    losses,
 ):
-    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions; returns the loss.
+    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions, losses.
 
     Sentences that need the log domain are marked in ``unsafe`` and left out.
     """
     table = parameters[0]
     scratch = new_scratch(longest, table.shape[1], n_labels, bigrams[0].shape[0] > 0, table)
-    loss = 0.0
     weight = R[0, 0] * 0 + 1
     for s in range(s_begin, s_end):
         first, last = offsets[s], offsets[s + 1]
         unsafe[s] = False
+        losses[s] = 0.0
         if instance.shape[0]:
             weight = instance[s]
         if first < last:
@@ -338,5 +351,4 @@ def posteriors(
             )
             unsafe[s] = not abs(one) < np.inf
             if not unsafe[s]:
-                loss += one
-    return loss
+                losses[s] = one
