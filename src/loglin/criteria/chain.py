@@ -46,6 +46,11 @@ class ChainCriterion:
         self.losses = np.zeros(design.n_sentences)  # of every sentence at the last weights
         self.evaluations = 0
 
+    @property
+    def stochastic(self) -> ChainCriterion | None:
+        """What a stochastic warm start may learn from, sentence by sentence; None: nothing."""
+        return None
+
     def _bigram_lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Observed bigram features of the step into each token, and for each feature where it occurs."""
         if not len(self.index.bigram_pairs):

@@ -23,6 +23,10 @@ class ConditionalLikelihood(ChainCriterion):
         self._unsafe = np.zeros(self.design.n_sentences, bool)
         self._empirical: list[np.ndarray] | None = None
 
+    @property
+    def stochastic(self) -> ConditionalLikelihood:
+        return self
+
     def weigh(self, instance_weights: np.ndarray) -> None:
         """Other weights of sentences from now on."""
         self.instance, self._empirical = np.asarray(instance_weights, self.dtype), None

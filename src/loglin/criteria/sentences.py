@@ -89,6 +89,7 @@ class OfProbability:
         self.own = np.ones(len(likelihood.losses)) if not likelihood.instance.size else likelihood.instance.copy()
         self.n_features, self.dtype = likelihood.n_features, likelihood.dtype
         self.evaluations = 0
+        self.stochastic = None
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1

@@ -13,10 +13,9 @@ import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.scoring import Scorer
-from loglin.features.design import Design, Incidence
+from loglin.features.design import Design
 from loglin.kernels import stochastic as kernels
 from loglin.kernels.gradient import fill_table
-from loglin.kernels.keys import unfold
 
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
@@ -45,7 +44,7 @@ class StochasticLearner:
     def __init__(self, criterion: ConditionalLikelihood, seed: int = 0):
         self.criterion, design = criterion, criterion.design
         self.index, self.dtype = criterion.index, criterion.dtype
-        unfolded = Design(design.offsets, _unfold(design), design.bigrams, design.n_attributes, 0)
+        unfolded = Design(design.offsets, design.unfolded(), design.bigrams, design.n_attributes, 0)
         self.scorer = Scorer(unfolded, self.index, self.dtype.type, criterion.threads, trains=False)
         L, width = self.index.n_labels, self.scorer.width
         self.table = self.scorer.table
@@ -269,21 +268,3 @@ class StochasticLearner:
             if (report is not None and report(epoch + 1, int(mistakes), average)) or mistakes == 0:
                 break
         return average()
-
-
-def _unfold(design: Design) -> Incidence:
-    """Attributes of every token, those of its heads included."""
-    tokens, heads = design.tokens, design.heads
-    if heads is None:
-        return tokens
-    ptr = np.empty(design.n_tokens + 1, np.int64)
-    lists = (tokens.ptr, tokens.ids, heads.of_token, heads.attributes.ptr, heads.attributes.ids)
-    unfold(*lists, ptr, np.empty(0, np.int32))
-    ids = np.empty(ptr[-1], np.int32)
-    unfold(*lists, ptr, ids)
-    values = tokens.values
-    if values.size:  # heads have none, which means 1
-        values = np.ones(len(ids))
-        lengths = np.diff(tokens.ptr)
-        values[np.repeat(ptr[:-1] - tokens.ptr[:-1], lengths) + np.arange(len(tokens.ids))] = tokens.values
-    return Incidence(ptr, ids, values)

@@ -105,3 +105,20 @@ class Design:
     @property
     def n_sentences(self) -> int:
         return len(self.offsets) - 1
+
+    def unfolded(self) -> Incidence:
+        """Attributes of every token, those of its heads included."""
+        tokens, heads = self.tokens, self.heads
+        if heads is None:
+            return tokens
+        ptr = np.empty(self.n_tokens + 1, np.int64)
+        lists = (tokens.ptr, tokens.ids, heads.of_token, heads.attributes.ptr, heads.attributes.ids)
+        kernels.unfold(*lists, ptr, np.empty(0, np.int32))
+        ids = np.empty(ptr[-1], np.int32)
+        kernels.unfold(*lists, ptr, ids)
+        values = tokens.values
+        if values.size:  # heads have none, which means 1
+            values = np.ones(len(ids))
+            lengths = np.diff(tokens.ptr)
+            values[np.repeat(ptr[:-1] - tokens.ptr[:-1], lengths) + np.arange(len(tokens.ids))] = tokens.values
+        return Incidence(ptr, ids, values)

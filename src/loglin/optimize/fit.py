@@ -49,7 +49,7 @@ def fit_weights(
     history: list[Iteration] = []
     for precision in precisions:
         criterion = make_criterion(precision)
-        if weights is None and warm_start:
+        if weights is None and warm_start and criterion.stochastic is not None:
             weights, near, reason = _warm_start(criterion, l1, l2, seed, stop)
             if reason:
                 value = _objective(criterion, weights, l1, l2)
@@ -90,7 +90,7 @@ def criterion_passes(criterion, evaluations: int) -> int:
 
 
 def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | None]:
-    learner = StochasticLearner(criterion, seed)
+    learner = StochasticLearner(criterion.stochastic, seed)
 
     def ask(epoch: int, loss: float) -> None:
         reason = stop()

@@ -1,0 +1,145 @@
+"""M-estimation (Jeon & Lin 2006; m_estimation.txt Eq. 3): no inference in the loop.
+
+    value(w) = 1/n Σ_i exp(−w·f(xᵢ, yᵢ)) + w·E_q0[f]
+    gradient = −1/n Σ_i exp(−w·fᵢ)·fᵢ + E_q0[f]                Hessian·v = 1/n Σ_i exp(−w·fᵢ)·(fᵢ·v)·fᵢ
+
+At the optimum with penalty ½·l2·‖w‖²,  w = (Fᵀ e^{−Fw} / n − E) / l2. Sums over sentences weigh each by its
+instance weight, normalized to mean one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.corpus.labels import Gold
+from loglin.features.design import Design
+from loglin.features.index import FeatureIndex
+from loglin.kernels import exponential as kernels
+from loglin.kernels import keys
+from loglin.parallel.threads import Threads, chunks_by_size
+
+STEEPEST = 50.0  # e^−z goes on as a straight line above this −z; far beyond any optimum that was met
+NEARLY = 1e-3  # an expectation that is missed by less, relative to itself, is taken as reached
+
+
+class ExponentialLoss:
+    """Value, gradient and Hessian products of M-estimation."""
+
+    def __init__(
+        self,
+        design: Design,
+        gold: Gold,
+        index: FeatureIndex,
+        expected: np.ndarray,  # (features,) or, with input-only features, (features + attributes,)
+        instance_weights: np.ndarray | None = None,
+        dtype: type = np.float32,
+        threads: Threads | None = None,
+    ):
+        self.threads, self.dtype = threads or Threads(1), np.dtype(dtype)
+        self.expected, self.n_features = np.asarray(expected, np.float64), len(expected)
+        lists = sentence_features(design, gold, index, len(expected) > index.n_features)
+        self.ptr, self.ids, self.values = lists[0], lists[1], lists[2].astype(dtype)
+        n = max(design.n_sentences, 1)
+        self.share = np.full(n, 1 / n)
+        if instance_weights is not None:
+            self.share = np.asarray(instance_weights, np.float64) / np.sum(instance_weights)
+        self._chunks = chunks_by_size(self.ptr)
+        self._transpose()
+        self.evaluations = 0
+        self.stochastic = None
+
+    def _transpose(self) -> None:
+        """For every feature the sentences that have it."""
+        sizes = np.zeros(self.n_features, np.int64)
+        keys.count(self.ids, sizes)
+        self.posting_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.postings = np.empty(len(self.ids), np.uint32)
+        self.posting_values = np.empty(len(self.values), self.dtype)
+        cursor = self.posting_ptr[:-1].copy()
+        keys.transpose(self.ptr, self.ids, self.values, 0, cursor, self.postings, self.posting_values)
+        self._feature_chunks = chunks_by_size(self.posting_ptr)
+
+    def margins(self, weights: np.ndarray) -> np.ndarray:
+        """w·f of every sentence."""
+        x, z = np.ascontiguousarray(weights, self.dtype), np.empty(len(self.share))
+        self.threads.map(
+            lambda b, e: kernels.sum_weights(b, e, self.ptr, self.ids, self.values, x, z), self._chunks
+        )
+        return z
+
+    def total(self, amounts: np.ndarray) -> np.ndarray:
+        """Σ_s amounts[s]·f_s."""
+        out, a = np.empty(self.n_features, self.dtype), amounts.astype(self.dtype)
+        self.threads.map(
+            lambda b, e: kernels.sum_weights(b, e, self.posting_ptr, self.postings, self.posting_values, a, out),
+            self._feature_chunks,
+        )
+        return out
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        self.evaluations += 1
+        z = -self.margins(weights)
+        steep = self.share * np.exp(np.minimum(z, STEEPEST))
+        value = float(steep @ (1 + np.maximum(z - STEEPEST, 0))) + float(np.dot(weights, self.expected))
+        gradient = self.expected - self.total(steep)
+        return value, gradient.astype(self.dtype)
+
+    def hessian_product(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Hessian · direction, at the weights."""
+        steep = self.share * np.exp(np.minimum(-self.margins(weights), STEEPEST))
+        return self.total(steep * self.margins(direction)).astype(np.float64)
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        """The Hessian's diagonal, where no feature occurs twice in a sentence."""
+        return self.total(self.share * np.exp(np.minimum(-self.margins(weights), STEEPEST)))
+
+    def missed(self, l1: float = 0.0, passes: int = 60) -> float:
+        """How far E lies outside the cone of the observed f, as a share of ‖E‖; 0 if it lies inside.
+
+        min_{a ≥ 0} ‖Fᵀa − E‖ > 0 has a residual d = Fᵀa − E with F·d ≥ 0 and E·d = −‖d‖² < 0: along d the
+        unpenalized value falls for ever. An l1 penalty forgives that much of every coordinate.
+        """
+        n, size = len(self.share), float(np.linalg.norm(self.expected))
+        a, residual, squares = np.zeros(n), -self.expected.copy(), np.empty(n)
+        lists = (self.ptr, self.ids, self.values)
+        kernels.square_norms(*lists, np.zeros(self.n_features), squares)
+        order, before = np.arange(n), np.inf
+        for _ in range(passes):
+            moved = kernels.descend_dual(order, *lists, squares, l1, a, residual)
+            left = float(np.linalg.norm(np.sign(residual) * np.maximum(np.abs(residual) - l1, 0)))
+            if moved <= 1e-9 * size or left <= 1e-9 * size or left > 0.999 * before:
+                break
+            before = left
+        return left / size if size > 0 else 0.0
+
+
+def sentence_features(
+    design: Design, gold: Gold, index: FeatureIndex, input_only: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features of every sentence with its labels, as lists: ptr, ids, values (empty: all 1).
+
+    With ``input_only`` the attributes without a label follow, numbered behind the features.
+    """
+    tokens = design.unfolded()
+    L, (u, b, p, _) = index.n_labels, index.sizes
+    pair_number, triple_number = np.full(L * L, -1), np.full(L**3 if len(index.triples) else 0, -1)
+    pair_number[index.pairs] = u + b + np.arange(p)
+    triple_number[index.triples] = u + b + p + np.arange(len(index.triples))
+    tables = (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, pair_number, triple_number)
+    arguments = (design.offsets, gold.codes, L, (tokens.ptr, tokens.ids, tokens.values))
+    arguments += ((design.bigrams.ptr, design.bigrams.ids), tables)
+    ptr = np.empty(design.n_sentences + 1, np.int64)
+    kernels.gold_features(*arguments, ptr, np.empty(0, np.uint32), np.empty(0))
+    ids, values = np.empty(ptr[-1], np.uint32), np.ones(ptr[-1] if tokens.values.size else 0)
+    kernels.gold_features(*arguments, ptr, ids, values)
+    if not input_only:
+        return ptr, ids, values
+    inputs = tokens.ptr[design.offsets]
+    both = ptr + inputs
+    sizes = np.stack([np.diff(ptr), np.diff(inputs)], axis=1).ravel()  # a sentence's features, then its attributes
+    source = np.repeat(np.tile([False, True], len(ptr) - 1), sizes)
+    all_ids, all_values = np.empty(both[-1], np.uint32), np.ones(both[-1] if values.size else 0)
+    all_ids[~source], all_ids[source] = ids, tokens.ids.astype(np.uint32) + np.uint32(index.n_features)
+    if values.size:
+        all_values[~source], all_values[source] = values, tokens.values
+    return both, all_ids, all_values

@@ -1,0 +1,262 @@
+"""Ways to estimate the same chain model: each criterion by name, its settings, and what it asks of the data.
+
+    name, settings → (instances, base model …) → a criterion for the optimizer, and how the model decodes
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loglin.corpus.columns import Corpus
+from loglin.corpus.labels import Gold
+from loglin.criteria.likelihood import ConditionalLikelihood
+from loglin.criteria.local import (
+    LocalLikelihood,
+    true_instances,
+    wrong_instances,
+    wrong_sources,
+)
+from loglin.criteria.sentences import OfProbability, WholeSentences
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.index import FeatureIndex
+from loglin.optimize.fit import fit_weights
+from loglin.optimize.lbfgs import minimize
+from loglin.parallel.threads import Threads
+
+NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
+
+# criterion → setting → (default, allowed)
+_LOCAL = {"decoding": ("local", ("local", "global", "nota", "scaled")), "beam": (0, WHOLE)}
+_BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior": ("uniform", ("uniform", "unigram"))}
+_START = {"init": (None, "a criterion or a model")}
+_FROM_CRF = {"init": ("crf", "a criterion or a model")}
+CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
+    "crf": dict(_START),
+    "perceptron": dict(_START),
+    "memm": _START | _LOCAL,
+    "pseudolikelihood": _START | {"nota": ("none", ("none", "all", "one"))},
+    "piecewise": _START
+    | {"nota": ("all", ("all", "sampled", "selected", "none"))}
+    | {"rate": (1.0, NUMBER), "threshold": (0.2, NUMBER), "iterations": (20, WHOLE)}
+    | {"decoding": ("auto", ("auto", "local", "global", "nota", "scaled")), "beam": (0, WHOLE)},
+    "margin": _START | {"loss": ("softmax", ("softmax", "hinge")), "cost": (1.0, "a number or label>label:number,…")},
+    "label-likelihood": dict(_FROM_CRF),
+    "accuracy": _FROM_CRF | {"sharpness": (4.0, NUMBER)},
+    "expected-accuracy": dict(_FROM_CRF),
+    "boosting": dict(_FROM_CRF),
+    "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER)},
+    "m-estimation": _START
+    | _BASE
+    | {"base": ("hmm", ("hmm", "uniform", "empirical", "sampled")), "base_order": (2, (1, 2))}
+    | {"keep_base": (True, FLAG), "input_features": (False, FLAG)}
+    | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
+    | {"optimizer": ("lbfgs", ("lbfgs", "newton"))},
+}
+PARTIAL = ("crf", "margin", "accuracy", "expected-accuracy", "boosting")  # learn from partly labelled text too
+
+
+def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
+    """Settings with defaults, or an error that names the mistake."""
+    if criterion not in CRITERIA:
+        raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(CRITERIA)}")
+    known = CRITERIA[criterion]
+    values = {name: default for name, (default, _) in known.items()}
+    for name, value in (given or {}).items():
+        if name not in known:
+            raise LoglinError(
+                f"criterion {criterion} has no setting {name!r}; it has {', '.join(known) if known else 'none'}"
+            )
+        values[name] = _checked(f"{criterion}'s setting {name}", value, known[name][1])
+    return values
+
+
+def _checked(place: str, value: Any, allowed: Any) -> Any:
+    if isinstance(allowed, tuple):
+        text = str(value)
+        for choice in allowed:
+            if text == str(choice):
+                return choice
+        raise LoglinError(f"{place} is {value!r}; choose {', '.join(map(str, allowed))}")
+    if allowed == FLAG:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if str(value).lower() in words:
+            return words[str(value).lower()]
+        raise LoglinError(f"{place} is {value!r}; write true or false")
+    if allowed in (NUMBER, WHOLE):
+        try:
+            number = int(value) if allowed == WHOLE else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number) or number < 0:
+            raise LoglinError(f"{place} is {value!r}; give {allowed} of at least 0")
+        return number
+    return value
+
+
+@dataclass
+class Problem:
+    """What there is to learn from."""
+
+    design: Design
+    gold: Gold
+    index: FeatureIndex
+    labels: list
+    order: int
+    weight: np.ndarray | None  # of sentences
+    l1: np.ndarray
+    l2: np.ndarray
+    threads: Threads
+    seed: int = 0
+    corpus: Corpus | None = None  # columns, which base models look at
+    extractor: Any = None
+    source: str = "the data"
+
+    def require_labels(self, criterion: str) -> None:
+        """Most criteria compare with the whole truth."""
+        if criterion in PARTIAL:
+            return
+        codes, offsets = self.gold.codes, self.design.offsets
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown) or self.gold.candidates.size:
+            where = ""
+            if len(unknown):
+                s = int(np.searchsorted(offsets, unknown[0], side="right")) - 1
+                where = f"; sentence {s}, token {int(unknown[0] - offsets[s])} has none"
+            raise LoglinError(
+                f"criterion {criterion} needs one certain label for every token{where}: label it, or use "
+                "criterion crf, which learns from partly labelled text"
+            )
+
+
+@dataclass
+class Method:
+    """A criterion made ready."""
+
+    make: Callable[[type], Any]  # dtype → criterion
+    start: np.ndarray | None = None
+    warm: bool = True  # whether a stochastic warm start is of use
+
+
+def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray | None) -> Method:
+    """Prepare criterion ``name`` (any but hmm, perceptron and m-estimation, which go their own ways)."""
+    p = problem
+    arguments = (p.design, p.gold, p.index, p.weight)
+
+    def likelihood(dtype: type, costs: np.ndarray | None = None) -> ConditionalLikelihood:
+        return ConditionalLikelihood(*arguments, dtype, p.threads, costs)
+
+    def whole(kind: str, costs: np.ndarray | None = None) -> Method:
+        return Method(lambda dtype: WholeSentences(kind, *arguments, dtype, p.threads, costs), start)
+
+    if name == "crf":
+        return Method(likelihood, start)
+    if name == "margin":
+        costs = label_costs(settings["cost"], p.labels)
+        if settings["loss"] == "hinge":
+            return whole("hinge", costs)
+        return Method(lambda dtype: likelihood(dtype, costs), start)
+    if name == "label-likelihood":
+        return whole("label-likelihood")
+    if name in ("accuracy", "expected-accuracy", "boosting"):
+        sharpness = settings.get("sharpness", 1.0)
+        return Method(lambda dtype: OfProbability(likelihood(dtype), name, sharpness), start)
+    if name == "pseudolikelihood" and settings["nota"] != "none":
+        if p.order == 2:
+            raise LoglinError(
+                "pseudolikelihood with nota works on chains of order 1; take T out of the template and order=1, "
+                "or nota=none"
+            )
+        return whole({"all": "all-neighbors", "one": "one-neighbor"}[settings["nota"]])
+    if name == "piecewise":
+        return _piecewise(settings, p, start)
+    true = true_instances(p.design, p.gold, p.order, p.weight, behind=name == "pseudolikelihood")
+    return Method(lambda dtype: LocalLikelihood(p.design, p.index, true, False, dtype, p.threads), start)
+
+
+def label_costs(cost: Any, labels: list) -> np.ndarray:
+    """(L, L) what a label costs by the right one: a number, a mapping {(right, wrong): cost}, or its text."""
+    L = len(labels)
+    costs = 1.0 - np.eye(L)
+    if isinstance(cost, str) and ">" in cost:
+        try:
+            parts = [part.rpartition(":") for part in cost.split(",")]
+            cost = {tuple(pair.strip().split(">", 1)): float(number) for pair, _, number in parts}
+        except ValueError:
+            raise LoglinError(f"cost is {cost!r}; write right>wrong:number, separated by commas") from None
+    if isinstance(cost, Mapping):
+        names = {str(label): i for i, label in enumerate(labels)}
+        for (right, wrong), number in cost.items():
+            for label in (right, wrong):
+                if str(label) not in names:
+                    raise LoglinError(f"cost names {label!r}, which is no label of the data")
+            costs[names[str(right)], names[str(wrong)]] = number
+    else:
+        costs *= _checked("margin's setting cost", cost, NUMBER)
+    np.fill_diagonal(costs, 0.0)
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise LoglinError("a cost of a wrong label is negative or no finite number; give numbers of at least 0")
+    return costs
+
+
+def _piecewise(settings: dict, p: Problem, start: np.ndarray | None) -> Method:
+    """The true steps and none-of-the-above instances: all of them, a sample, or the likely mistakes."""
+    true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
+    nota = settings["nota"]
+    if nota == "selected":
+        if start is None:
+            start = _partly_trained(settings["iterations"], p, true)
+        wrong = _likely_mistakes(p, true, start, settings["threshold"])
+    else:
+        wrong = wrong_sources(true, L) if nota != "none" else np.zeros((len(true.tokens), L**p.order), bool)
+        if nota == "sampled":
+            share = min(1.0, settings["rate"] / max(wrong.shape[1] - 1, 1))
+            wrong &= np.random.default_rng(p.seed).random(wrong.shape) < share
+    instances = true.joined(wrong_instances(true, wrong, L))
+    return Method(lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads), start)
+
+
+def _partly_trained(iterations: int, p: Problem, true) -> np.ndarray:
+    """An MEMM after a few iterations."""
+
+    def make(dtype: type) -> LocalLikelihood:
+        return LocalLikelihood(p.design, p.index, true, False, dtype, p.threads)
+
+    few = fit_weights(make, l1=p.l1, l2=p.l2, warm_start=False, dtype="float32", max_iter=max(iterations, 1))
+    return few.weights
+
+
+def _likely_mistakes(p: Problem, true, weights: np.ndarray, threshold: float) -> np.ndarray:
+    """Wrong labels (or pairs) before a token whose marginal probability exceeds the threshold."""
+    L = p.index.n_labels
+    scores = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
+    likely = scores.local_marginals(weights) > threshold
+    likely[np.arange(len(likely)), p.gold.codes] = False
+    before = np.zeros_like(likely)
+    has = np.flatnonzero(true.before[:, -1] >= 0)
+    before[has] = likely[has - 1]
+    if p.order == 1:
+        return before
+    wrong = np.zeros((len(before), L, L), bool)
+    token, label = np.nonzero(before)
+    wrong[token, np.maximum(true.before[token, 0], 0), label] = True
+    return wrong.reshape(len(before), -1)
+
+
+def scale_factors(p: Problem, weights: np.ndarray, strength: float = 10.0, steps: int = 10) -> np.ndarray:
+    """α per label before (the last: START) that make the pieces one chain: a few steps of global training.
+
+    On separable data the likelihood has no finite optimum, hence a prior ½·strength·Σ(α − 1)² and few steps.
+    """
+    scores = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
+
+    def function(alpha: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = scores.scaled_likelihood(weights, alpha)
+        return value + 0.5 * strength * float(((alpha - 1) ** 2).sum()), slope + strength * (alpha - 1)
+
+    return minimize(function, np.ones(p.index.n_labels + 1), max_iter=steps, tol=1e-6).weights
