@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loglin.corpus import conll
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import gold_of_sequences
 from loglin.errors import LoglinError
@@ -24,6 +25,7 @@ from loglin.features.matrix import MatrixExtractor
 from loglin.features.read import DEFAULT, read_templates
 from loglin.features.template import Item, parse_templates
 from loglin.features.transfer import transferred_weights
+from loglin.model import Model
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
 
@@ -81,6 +83,7 @@ def test_kinds(line, kinds):
         (r'%t[0,0,"^\u"]', Item(0, 0, "t", (r"^\u",))),
         (r'%m[-1,2,"[a-z],\"]"]', Item(-1, 2, "m", (r"[a-z],\"]",))),
         (r'%M[0,0,"\d+"]', Item(0, 0, "M", (r"\d+",))),
+        ("%edge[-1,0]", Item(-1, 0, "edge")),
     ],
 )
 def test_items(text, item):
@@ -115,6 +118,8 @@ def test_boundary_option_columns_and_reach():
     far = parse_templates(text + "\n#! boundary=distance")
     assert (far.boundary, far.reach, far.columns) == ("distance", 3, 3)
     assert parse_templates("B").columns == 0
+    assert parse_templates("B").oov == "none"
+    assert parse_templates("B\n#! oov=first boundary=distance\n#! min_count=2").oov == "first"
     assert [t.name for t in far.of_kind("bigram")] == ["B"]
 
 
@@ -141,6 +146,8 @@ def test_boundary_option_columns_and_reach():
         ("U01:%ngrams[0,0,2]", ["'%ngrams[0,0,2]'", "2 whole numbers"]),
         ("U01:%x[0,0,1]", ["'%x[0,0,1]'", "0 whole numbers"]),
         ("U01:%X[0,0,1]", ["'%X[0,0,1]'", "0 whole numbers"]),
+        ("U01:%edge[0,0]", ["'%edge[0,0]'", "never", "%edge[-1,0]"]),
+        ("U01:%edge[1,0,2]", ["'%edge[1,0,2]'", "0 whole numbers"]),
         ("U01:%ngrams[0,0,1,2]/%x[0,0]", ["'U01:%ngrams[0,0,1,2]/%x[0,0]'", "alone"]),
         ("B01:%ngrams[0,0,1,2]", ["'B01:%ngrams[0,0,1,2]'", "bigram"]),
         ("*01:%ngrams[0,0,1,2]", ["'*01:%ngrams[0,0,1,2]'", "bigram"]),
@@ -153,6 +160,7 @@ def test_boundary_option_columns_and_reach():
         ("#! variance=nan", ["'variance=nan'"]),
         ("#! color=red", ["'color=red'"]),
         ("#! boundary=both", ["'boundary=both'"]),
+        ("#! oov=last", ["'oov=last'", "oov=first"]),
         ("#! min_count=2 U99", ["'U99'", "B, U00"]),
     ],
 )
@@ -224,6 +232,7 @@ EXAMPLES = [
     ("ngrams", (2, 3), "ab", ["<a", "ab", "b>", "<ab", "ab>"]),
     ("ngrams", (1, 1), "aa", ["<", "a", ">"]),
     ("ngrams", (9, 9), "ab", []),
+    ("edge", (), "ab", []),
     ("t", (r"^\u",), "Abc", "true"),
     ("t", (r"^\u",), "abc", "false"),
     ("t", (r"\p",), "a_b", "true"),
@@ -298,6 +307,9 @@ def reference(text: str, sentences: list[list[tuple]]) -> Reference:
     return found
 
 
+NOWHERE = "\0"  # the value of an item that is not there, and with it the attribute
+
+
 def naive_names(line, sentence, t, distance):
     if "%ngrams" in line:
         place, shortest, longest = re.search(r"\[(-?\d+),0,(\d+),(\d+)\]", line).groups()
@@ -319,9 +331,10 @@ def naive_names(line, sentence, t, distance):
             return f"_B-{-p if distance else 1}"
         if p >= len(sentence):
             return f"_B+{p - len(sentence) + 1 if distance else 1}"
-        return naive_value(name, arguments, sentence[p][int(column)])
+        return NOWHERE if name == "edge" else naive_value(name, arguments, sentence[p][int(column)])
 
-    return [re.sub(r"%([A-Za-z-]+)\[([^\]]*)\]", value, line)]
+    name = re.sub(r"%([A-Za-z-]+)\[([^\]]*)\]", value, line)
+    return [] if NOWHERE in name else [name]
 
 
 def names_of(extractor, design, kind="unigram"):
@@ -455,6 +468,143 @@ def test_boundary_symbols():
         extractor = TemplateExtractor(parse_templates(text + option))
         assert names_of(extractor, extractor.fit(corpus)) == expected
     assert extractor.n_attributes == 2
+
+
+# ---------------------------------------------------------------------- ends of the sentence
+
+EDGES = """
+U00:%x[0,0]
+U01:%x[0,1]
+U02:%x[-1,1]/%x[0,1]
+U07:%edge[-1,0]
+U08:%edge[-1,0]/%x[0,0]
+U09:%edge[-1,0]/%edge[1,0]
+U10:%x[0,1]/%edge[2,1]
+U11:%edge[-9,0]/%x[1,0]
+B05:%edge[-2,0]
+B06:%edge[1,0]
+*12:%edge[-1,0]/%edge[-2,0]/%x[2,1]
+"""
+
+
+@quick
+@given(corpus, corpus, st.integers(1, 3), st.sampled_from(["", "#! boundary=distance\n"]), st.booleans())
+def test_edges_against_the_reference(training, other, min_count, option, fold):
+    check_extractor(EDGES + option, training, other, min_count, fold)
+
+
+def test_edges_are_there_at_the_ends_only():
+    extractor = TemplateExtractor(
+        parse_templates("U:%edge[-1,0]\nU9:%edge[-1,0]/%edge[1,0]\nB:%edge[-2,0]\n*:%edge[1,0]")
+    )
+    design = extractor.fit(from_sentences([["a", "b", "c"], ["a"]]))
+    assert names_of(extractor, design) == [["U:_B-1"], [], ["*:_B+1"], ["U:_B-1", "U9:_B-1/_B+1", "*:_B+1"]]
+    assert names_of(extractor, design, "bigram") == [["B:_B-1"], ["B:_B-1"], ["*:_B+1"], ["B:_B-1", "*:_B+1"]]
+
+
+def test_edges_are_never_folded():
+    training = draw_corpus(0, 80)
+    extractor, design = check_extractor(EDGES, training, None, fold=True)
+    assert design.heads is not None
+    folded = {extractor.attribute_name(a) for a in design.heads.attributes.ids.tolist()}
+    assert {name[:3] for name in folded} >= {"U01", "U02"}
+    assert not any("_B" in name and name[:3] != "U02" for name in folded)
+
+
+def test_a_template_without_any_attribute():
+    """No sentence is so short that both ends are seen from one token."""
+    training = [[("a", "X"), ("b", "Y")]] * 3
+    extractor, _ = check_extractor(
+        "U00:%edge[-1,0]/%edge[1,0]\nB01:%edge[-1,0]/%edge[1,0]\n", training, [training[0][:1]]
+    )
+    assert (extractor.n_attributes, extractor.n_bigram_attributes) == (0, 0)
+    check_extractor("U00:%edge[-1,0]/%edge[1,0]\nU01:%x[0,0]\n", training, [training[0][:1]])
+
+
+# ---------------------------------------------------------------------- first occurrences as <oov>
+
+
+def naive_oov(training, other):
+    """Both corpora with <oov> for first occurrences in training, and for what training then lacks."""
+    seen, replaced = [set(), set()], []
+    for sentence in training:
+        replaced.append([])
+        for token in sentence:
+            replaced[-1].append(tuple(v if v in seen[c] else "<oov>" for c, v in enumerate(token)))
+            for c, v in enumerate(token):
+                seen[c].add(v)
+    kept = [{token[c] for sentence in replaced for token in sentence} for c in range(2)]
+    others = [[tuple(v if v in kept[c] else "<oov>" for c, v in enumerate(token)) for token in s] for s in other]
+    return replaced, others
+
+
+def check_oov(text, training, other):
+    mine = TemplateExtractor(parse_templates(text + "#! oov=first\n"))
+    theirs = TemplateExtractor(parse_templates(text))
+    replaced, others = naive_oov(training, other)
+    designs = [mine.fit(from_sentences(training)), mine.transform(from_sentences(other))]
+    expected = [theirs.fit(from_sentences(replaced)), theirs.transform(from_sentences(others))]
+    manifest, arrays = mine.to_arrays()
+    again = TemplateExtractor.from_arrays(json.loads(json.dumps(manifest)), arrays)
+    assert again.is_consistent()
+    assert again.templates.oov == "first"
+    designs.append(again.transform(from_sentences(other)))
+    expected.append(expected[1])
+    smaller = mine.select(np.ones(mine.n_attributes, bool), np.ones(mine.n_bigram_attributes, bool))
+    designs.append(smaller.transform(from_sentences(other)))
+    expected.append(expected[1])
+    for kind in ("unigram", "bigram"):
+        for e, d, wanted in zip((mine, mine, again, smaller), designs, expected, strict=True):
+            assert [Counter(n) for n in names_of(e, d, kind)] == [Counter(n) for n in names_of(theirs, wanted, kind)]
+    return mine
+
+
+@quick
+@given(corpus, corpus, st.sampled_from([TEMPLATE, EDGES, "U00:%suffix[0,0,2]\nU01:%edge[-1,1]\n", "U0:%x[1,1]\n"]))
+def test_first_occurrences_are_oov(training, other, text):
+    check_oov(text, training, other)
+
+
+def test_oov_keeps_columns_that_no_template_reads_as_they_are():
+    training = [[("ab", "X"), ("ab", "X"), ("cd", "Y"), ("<oov>", "<oov>"), ("<oov>", "X")]]
+    extractor = check_oov("U00:%suffix[0,0,1]\nU01:%x[0,1]\nU02:%edge[1,0]\n", training, training)
+    assert sorted(extractor.known) == [0, 1]
+    assert extractor.known[0].strings == ["<oov>", "ab"]
+    assert {extractor.attribute_name(a) for a in range(extractor.n_attributes)} == {
+        *("U00:>", "U00:b", "U01:<oov>", "U01:X", "U02:_B+1")
+    }
+    only_edges = TemplateExtractor(parse_templates("U00:%edge[1,0]\n#! oov=first\n"))
+    only_edges.fit(from_sentences(training))
+    assert only_edges.known == {}
+
+
+def test_a_file_without_the_oov_symbol_is_damaged():
+    extractor = check_oov("U00:%suffix[0,0,1]\n", [[("a", "X")] * 3], [])
+    manifest, arrays = extractor.to_arrays()
+    arrays["known.0.blob"] = arrays["known.0.blob"][::-1].copy()
+    assert not TemplateExtractor.from_arrays(manifest, arrays).is_consistent()
+    del arrays["known.0.starts"]
+    with pytest.raises(KeyError):
+        TemplateExtractor.from_arrays(manifest, arrays)
+
+
+def test_oov_vocabulary_of_the_paper(conll2000):
+    """Smith et al. report 9,014 words and 46 tags; a prototype on these files 9,063 and 45."""
+    training = conll.read(conll2000 / "train.txt")
+    training = training.select(np.arange(training.n_sentences - 900))
+    extractor = TemplateExtractor(parse_templates("U0:%x[0,0]\nU1:%x[0,1]\n#! oov=first\n"))
+    extractor.fit(training)
+    assert [len(table.keys) for table in extractor.tables] == [9063, 45]
+
+
+def test_edges_and_oov_through_a_model_file(tmp_path):
+    data = make_training(0, EDGES + "#! oov=first\n", words=[a + b for a in "abcB1" for b in "ab1"])
+    index = build_index(data.design, data.gold, False, True, 2)
+    weights = np.random.default_rng(0).normal(size=index.n_features)
+    Model("tag", data.labels, data.extractor, index, weights, 2).save(tmp_path / "a.model")
+    again = Model.load(tmp_path / "a.model").extractor
+    other = from_sentences(draw_corpus(3, words=("ab", "zz")))
+    assert names_of(again, again.transform(other)) == names_of(data.extractor, data.extractor.transform(other))
 
 
 def test_a_word_that_looks_like_a_boundary_is_none():
@@ -840,7 +990,7 @@ def check_transfer(old, new, order=2):
 
 
 @pytest.mark.parametrize("all_features", [False, True])
-@pytest.mark.parametrize("text", [FOLDING, TEMPLATE, DISTANCE])
+@pytest.mark.parametrize("text", [FOLDING, TEMPLATE, DISTANCE, FOLDING + EDGES.replace("U0", "U9")])
 def test_transfer_is_looking_up_by_name(text, all_features):
     old = as_model(make_training(1, text, n_labels=5, words=("a", "B1", "c")), all_features=all_features)
     new = make_training(2, text, n_labels=6, words=("c", "new", "a"), tags="YXW", partial=True, min_count=2)

@@ -7,32 +7,24 @@ attributes in other text. What is learnt is plain arrays, so that the model file
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings
-from loglin.corpus.vocabulary import Vocabulary
+from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
+from loglin.features.folding import Fitted, fold_templates
 from loglin.features.functions import evaluate
 from loglin.features.lookup import KeyTable, Lookup
+from loglin.features.oov import OOV, first_as_oov, unknown_as_oov
 from loglin.features.template import Template, TemplateSet, parse_templates
 from loglin.kernels import keys as kernels
 
 View = tuple[int, str, tuple]  # column, function, arguments
 STORED_SLOTS = 30_000  # hash tables of so many keys are kept in the model file
-
-
-@dataclass
-class _Fitted:
-    """One template's attributes while fitting."""
-
-    template: Template
-    keys: np.ndarray  # distinct keys in order of first use
-    ids: np.ndarray  # (tokens,) numbers into keys, before any cut-off
-    numbers: np.ndarray  # (keys,) attribute numbers, -1 for those cut off
 
 
 class TemplateExtractor:
@@ -41,6 +33,7 @@ class TemplateExtractor:
     def __init__(self, templates: TemplateSet):
         self.templates = templates
         self.vocabularies: dict[View, Vocabulary] = {}
+        self.known: dict[int, Vocabulary] = {}  # with oov=first, the values of each column that are not read as OOV
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
@@ -53,6 +46,7 @@ class TemplateExtractor:
         self.check_columns(corpus)
         self.tables, self._plans, self._lookups = [], {}, {}
         self.__dict__.pop("_multiple", None)
+        corpus = self._fit_known(corpus)
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
@@ -62,13 +56,13 @@ class TemplateExtractor:
             distinct, counts = kernels.factorize(keys, ids)
             keep = counts >= max(min_count, template.min_count)
             base = sizes[template.kind]
-            numbers = np.where(keep, base + np.cumsum(keep) - 1, -1).astype(np.int32)
+            numbers = np.append(np.where(keep, base + np.cumsum(keep) - 1, -1), -1).astype(np.int32)
             sizes[template.kind] += int(keep.sum())
             self.tables.append(KeyTable(distinct[keep], base))
-            fitted.append(_Fitted(template, distinct, ids, numbers))
+            fitted.append(Fitted(template, distinct, ids, numbers))
         self.n_attributes, self.n_bigram_attributes = sizes["unigram"], sizes["bigram"]
         unigrams = [f for f in fitted if f.template.kind == "unigram" and not _is_multiple(f.template)]
-        heads, folded = _fold(unigrams, corpus.n_tokens) if fold else (None, set())
+        heads, folded = fold_templates(unigrams, corpus.n_tokens) if fold else (None, set())
         rest = [f for f in unigrams if f.template not in folded]
         tokens = _incidence([f.numbers[f.ids] for f in rest], corpus.n_tokens)
         for f in fitted:
@@ -77,6 +71,15 @@ class TemplateExtractor:
         bigrams = [f.numbers[f.ids] for f in fitted if f.template.kind == "bigram"]
         return self._design(corpus, tokens, _incidence(bigrams, corpus.n_tokens), heads)
 
+    def _fit_known(self, corpus: Corpus) -> Corpus:
+        """The corpus as templates with oov=first see it in training; what stays known is kept."""
+        self.known = {}
+        columns = list(corpus.columns)
+        for c in self._replaced_columns:
+            columns[c] = first_as_oov(columns[c])
+            self.known[c] = columns[c].vocabulary
+        return replace(corpus, columns=columns)
+
     def _fit_views(self, corpus: Corpus) -> np.ndarray:
         rows = []
         for view in self._views:
@@ -84,6 +87,9 @@ class TemplateExtractor:
             if view[1] == "x":
                 self.vocabularies[view] = column.vocabulary
                 rows.append(column.codes)
+            elif view[1] == "edge":
+                self.vocabularies[view] = EMPTY
+                rows.append(np.full(corpus.n_tokens, -1, np.int32))
             elif view[1] == "ngrams":
                 grams = encode_strings([g for v in _values(view, column) for g in v])
                 self.vocabularies[view] = grams.vocabulary
@@ -99,6 +105,7 @@ class TemplateExtractor:
     def transform(self, corpus: Corpus, threads: int | None = 1) -> Design:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
+        corpus = self._with_oov(corpus)
         columns = _stack([self._view_codes(view, corpus) for view in self._views], corpus.n_tokens)
         unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
         bigrams = Incidence.empty(corpus.n_tokens)
@@ -110,6 +117,12 @@ class TemplateExtractor:
             table.find(lists.ids.astype(np.int64), ids)
             unigrams = unigrams.joined(lists.with_ids(ids))
         return self._design(corpus, unigrams, bigrams, None)
+
+    def _with_oov(self, corpus: Corpus) -> Corpus:
+        columns = list(corpus.columns)
+        for c, known in self.known.items() if corpus.n_tokens else ():
+            columns[c] = unknown_as_oov(columns[c], known)
+        return replace(corpus, columns=columns)
 
     def prepare(self) -> None:
         """Lay out the tables for ``transform``."""
@@ -132,6 +145,8 @@ class TemplateExtractor:
         if not corpus.n_tokens:
             return np.empty(0, np.int32)
         column = corpus.columns[view[0]]
+        if view[1] == "edge":
+            return np.full(corpus.n_tokens, -1, np.int32)
         if view[1] == "ngrams":
             return column.codes
         distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(_values(view, column))
@@ -183,6 +198,17 @@ class TemplateExtractor:
     @cached_property
     def _views(self) -> list[View]:
         return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
+
+    @cached_property
+    def _replaced_columns(self) -> list[int]:
+        """The columns whose values templates read, if the set asks for oov=first."""
+        read = {column for column, function, _ in self._views if function != "edge"}
+        return sorted(read) if self.templates.oov == "first" else []
+
+    @cached_property
+    def _columns_as_they_are(self) -> set[int]:
+        """Columns of which some item is %x, so that the view's vocabulary is the column's."""
+        return {column for column, function, _ in self._views if function == "x"}
 
     def check_columns(self, corpus: Corpus) -> None:
         """Every column that a template names must be there, unless there is nothing at all."""
@@ -247,7 +273,7 @@ class TemplateExtractor:
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
         """The same with only some of the attributes, renumbered."""
         other = TemplateExtractor(self.templates)
-        other.vocabularies = self.vocabularies
+        other.vocabularies, other.known = self.vocabularies, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
         for template, table in zip(self._observed_templates, self.tables, strict=True):
             chosen = keep[template.kind][table.base : table.base + len(table.keys)]
@@ -283,7 +309,8 @@ class TemplateExtractor:
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
         keys = all(table.is_consistent() for table in self.tables)
-        return keys and all(v.is_consistent() for v in self.vocabularies.values())
+        strings = all(v.is_consistent() for v in (*self.vocabularies.values(), *self.known.values()))
+        return keys and strings and all(known.code(OOV) >= 0 for known in self.known.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
         arrays: dict[str, np.ndarray] = {}
@@ -294,6 +321,8 @@ class TemplateExtractor:
         for i, view in enumerate(self._views):
             arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
             arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
+        for c in self.known.keys() - self._columns_as_they_are:
+            arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"] = self.known[c].blob, self.known[c].starts
         return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
 
     @classmethod
@@ -303,6 +332,11 @@ class TemplateExtractor:
         self = cls(parse_templates(manifest["template"], "the model's template"))
         for i, view in enumerate(self._views):
             self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
+        for c in self._replaced_columns:
+            if c in self._columns_as_they_are:
+                self.known[c] = self.vocabularies[c, "x", ()]
+            else:
+                self.known[c] = Vocabulary(arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"])
         bases = {"unigram": 0, "bigram": 0}
         for i, template in enumerate(self._observed_templates):
             self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind], arrays.get(f"slots.{i}")))
@@ -325,34 +359,3 @@ def _stack(rows: list[np.ndarray], n: int) -> np.ndarray:
 
 def _incidence(rows: list[np.ndarray], n: int) -> Incidence:
     return Incidence.from_matrix(np.stack(rows)) if rows else Incidence.empty(n)
-
-
-def _fold(fitted: list[_Fitted], n_tokens: int) -> tuple[Heads | None, set[Template]]:
-    """Choose heads: templates of few distinct values whose items include those of other templates.
-
-    A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
-    templates. Greedily, the one that covers most first.
-    """
-    items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
-    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens]
-    taken: set[Template] = set()
-    of_token, lists, n_heads = [], [], 0
-    while True:
-        covers = [
-            (f, [m for m in small if m.template not in taken and items[m.template] <= items[f.template]]) for f in small
-        ]
-        head, members = max(covers, key=lambda c: len(c[1]), default=(None, []))
-        if head is None or len(members) < 2:
-            break
-        taken |= {m.template for m in members}
-        example = np.empty(len(head.keys), np.int64)
-        example[head.ids[::-1]] = np.arange(n_tokens)[::-1]
-        of_token.append(head.ids + n_heads)
-        lists.append(np.stack([m.numbers[m.ids[example]] for m in members]))
-        n_heads += len(head.keys)
-    if not of_token:
-        return None, taken
-    parts = [Incidence.from_matrix(matrix) for matrix in lists]
-    ptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.ptr) for p in parts]))])
-    attributes = Incidence(ptr, np.concatenate([p.ids for p in parts]))
-    return Heads(np.ascontiguousarray(np.stack(of_token).T), attributes), taken

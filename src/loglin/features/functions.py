@@ -1,7 +1,8 @@
 """Named functions of a word, for use in templates: ``%suffix[0,0,3]`` and so on.
 
 Each is evaluated once per distinct word, never per token. A function returns one string;
-``ngrams`` alone returns several, each an attribute of its own.
+``ngrams`` alone returns several, each an attribute of its own, and ``edge`` none: it stands for places
+outside the sentence, and no word is there.
 """
 
 from __future__ import annotations
@@ -75,6 +76,11 @@ def ngrams(word: str, shortest: int, longest: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def edge(word: str) -> list[str]:
+    """No value: a place that holds a word is inside the sentence."""
+    return []
+
+
 # name → (function, number of whole-number arguments)
 FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "x": (identity, 0),
@@ -91,6 +97,7 @@ FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "is-punctuation": (is_punctuation, 0),
     "length-class": (length_class, 0),
     "ngrams": (ngrams, 2),
+    "edge": (edge, 0),
 }
 
 # Wapiti's character classes, where they differ from Python's

@@ -7,8 +7,10 @@ B01:%x[0,1]               label bigrams, seen with column 1 here
 T                         label trigrams, in a model of order 2
 U03:%suffix[0,0,3]        any function of loglin.features.functions
 U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
+U06:%edge[-1,0]/%x[0,0]   there only where the token before lies outside the sentence
 #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
 #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
+#! oov=first              the first occurrence of every value is read as <oov>, later unknown values too
 """
 
 from __future__ import annotations
@@ -60,6 +62,7 @@ class TemplateSet:
     source: str = "template"
     lines: tuple[str, ...] = field(default=(), repr=False)  # as written, kept in the model file
     boundary: str = "side"  # side: one symbol before and one behind a sentence; distance: one per distance
+    oov: str = "none"  # first: see features/oov.py
 
     @property
     def columns(self) -> int:
@@ -80,6 +83,8 @@ class TemplateSet:
 _ITEM = re.compile(r"%([A-Za-z][A-Za-z-]*)\[((?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
 _KINDS = {"u": ("unigram",), "b": ("bigram",), "*": ("unigram", "bigram"), "t": ("trigram",)}
 
+_SET_OPTIONS = {"boundary": ("side", "distance"), "oov": ("none", "first")}  # the first choice is the default
+
 
 def parse_templates(text: str, source: str = "template") -> TemplateSet:
     """Read a template file's text; a mistake is reported with its line."""
@@ -94,15 +99,15 @@ def parse_templates(text: str, source: str = "template") -> TemplateSet:
             templates += _parse_line(line, place)
     if not templates:
         raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
-    boundary = "side"
+    whole = {option: choices[0] for option, choices in _SET_OPTIONS.items()}
     for place, values, names in options:
         known = {t.name for t in templates}
         for name in names:
             if name not in known:
                 raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
-        boundary = values.pop("boundary", boundary)
+        whole |= {option: values.pop(option) for option in whole if option in values}
         templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
-    return TemplateSet(tuple(templates), source, tuple(lines), boundary)
+    return TemplateSet(tuple(templates), source, tuple(lines), **whole)
 
 
 def _parse_line(line: str, place: str) -> list[Template]:
@@ -156,6 +161,11 @@ def _parse_item(match: re.Match, place: str) -> Item:
             raise LoglinError(f"{place}: {error}; correct it") from None
         return Item(offset, column, name, (pattern,))
     name = "lower" if name == "X" else name
+    if name == "edge" and offset == 0:
+        raise LoglinError(
+            f"{place}: {match[0]!r} asks whether the token itself lies outside the sentence, which it never does; "
+            "name another row, such as %edge[-1,0]"
+        )
     if name not in FUNCTIONS:
         raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
     wanted = FUNCTIONS[name][1]
@@ -181,7 +191,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 values[key] = int(value)
             elif key == "variance" and float(value) > 0:
                 values[key] = float(value)
-            elif key == "boundary" and value in ("side", "distance"):
+            elif value in _SET_OPTIONS.get(key, ()):
                 values[key] = value
             elif "=" in word:
                 raise ValueError
@@ -189,7 +199,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 names.append(word)
         except ValueError:
             raise LoglinError(
-                f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or boundary=distance, "
+                f"{place}: {word!r} is no option; write min_count=2, variance=0.5, boundary=distance or oov=first, "
                 "then template names"
             ) from None
     return values, names
