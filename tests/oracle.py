@@ -127,3 +127,111 @@ def random_chain(rng: np.random.Generator, T: int, L: int, order: int = 1, per_s
     transitions = rng.normal(size=(max(T - 1, 0), L, L) if per_step else (L, L))
     trigrams = rng.normal(size=(L, L, L)) if order == 2 else None
     return rng.normal(size=(T, L)), transitions, trigrams
+
+
+# ---------------------------------------------------------------------- criteria, each by its definition, maximized
+
+
+def step_score(scores, transitions, trigrams, before, t: int, label: int) -> float:
+    """Score of ``label`` at t after the labels ``before`` (those at 0 … t − 1, or only the last two or one)."""
+    total = scores[t][label]
+    if before:
+        step = transitions if np.ndim(transitions) == 2 else transitions[t - 1]
+        total += step[before[-1]][label]
+    if len(before) > 1 and trigrams is not None:
+        total += trigrams[before[-2]][before[-1]][label]
+    return float(total)
+
+
+def log_sum(values) -> float:
+    peak = max(values)
+    return peak + math.log(math.fsum(math.exp(v - peak) for v in values)) if peak > -math.inf else peak
+
+
+def memm(scores, transitions, trigrams, gold) -> float:
+    T, L = np.shape(scores)
+    total = 0.0
+    for t in range(T):
+        options = [step_score(scores, transitions, trigrams, gold[:t], t, j) for j in range(L)]
+        total += options[gold[t]] - log_sum(options)
+    return total
+
+
+def piecewise(scores, transitions, trigrams, gold, sources=None) -> float:
+    """True steps, and none of the above after every wrong source; ``sources(t)`` lists other wrong ones."""
+    T, L = np.shape(scores)
+    order = 1 if trigrams is None else 2
+    total = 0.0
+    for t in range(T):
+        true = tuple(gold[max(0, t - order) : t])
+        everything = list(itertools.product(range(L), repeat=len(true))) if sources is None else sources(t)
+        for before in {*everything, true}:
+            options = [step_score(scores, transitions, trigrams, before, t, j) for j in range(L)]
+            total -= log_sum([0.0, *options])
+            if before == true:
+                total += options[gold[t]]
+    return total
+
+
+def pseudolikelihood(scores, transitions, trigrams, gold) -> float:
+    T, L = np.shape(scores)
+    total = 0.0
+    for t in range(T):
+        options = []
+        for j in range(L):
+            changed = [*gold[:t], j, *gold[t + 1 :]]
+            options.append(chain_score(scores, transitions, trigrams, changed))
+        total += options[gold[t]] - log_sum(options)
+    return total
+
+
+def pseudolikelihood_nota(scores, transitions, gold, one_wrong: bool = False) -> float:
+    """Every pair of neighbors; the true one predicts the true label, others none of the above (first order)."""
+    T, L = np.shape(scores)
+    total = 0.0
+    for t in range(T):
+        lefts = range(L) if t > 0 else [None]
+        rights = range(L) if t + 1 < T else [None]
+        for a, b in itertools.product(lefts, rights):
+            true_left, true_right = t == 0 or a == gold[t - 1], t + 1 == T or b == gold[t + 1]
+            if one_wrong and not true_left and not true_right:
+                continue
+            options = []
+            for j in range(L):
+                score = step_score(scores, transitions, None, [] if a is None else [a], t, j)
+                if b is not None:
+                    score += step_score(scores, transitions, None, [j], t + 1, b)
+                options.append(score)
+            total -= log_sum([0.0, *options])
+            if true_left and true_right:
+                total += options[gold[t]]
+    return total
+
+
+def margin(listing: Listing, gold, costs, soft: bool) -> float:
+    """−(max or log Σ of score + cost, minus the gold score)."""
+    raised = [score + sum(costs[g][y] for g, y in zip(gold, labels, strict=True)) for labels, score in listing]
+    own = next(score for labels, score in listing if tuple(labels) == tuple(gold))
+    return own - (log_sum(raised) if soft else max(raised))
+
+
+def gold_probability(listing: Listing, gold, sharpness: float = 1.0) -> float:
+    sharp = [(labels, sharpness * score) for labels, score in listing]
+    pairs = zip(sharp, probabilities(sharp), strict=True)
+    return next(p for (labels, _), p in pairs if tuple(labels) == tuple(gold))
+
+
+def label_likelihood(listing: Listing, gold, L: int) -> float:
+    nodes = node_marginals(listing, len(gold), L)
+    return math.fsum(math.log(nodes[t, y]) for t, y in enumerate(gold))
+
+
+def scaled_rows(scores, transitions, trigrams, alpha) -> Listing:
+    """Every sequence where the step from label r scores alpha[r] times as much; alpha[L] from the start."""
+    T, L = np.shape(scores)
+    listing = []
+    for y in itertools.product(range(L), repeat=T):
+        parts = [step_score(scores, transitions, trigrams, y[:t], t, y[t]) for t in range(T)]
+        factors = [alpha[L], *(alpha[label] for label in y[:-1])][:T]
+        listing.append((y, math.fsum(f * s for f, s in zip(factors, parts, strict=True))))
+    return listing
