@@ -23,6 +23,7 @@ STAGES = [
     "optimize",
     "model",
     "evaluate",
+    "significance",
     "decode",
     "training",
     "tagger_files",
