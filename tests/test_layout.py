@@ -28,6 +28,7 @@ STAGES = [
     "training",
     "tagger_files",
     "estimators",
+    "reproduce",
     "cli",
 ]
 

@@ -24,6 +24,7 @@ _COMMANDS = {
     "classify": ("classifying", "Classify examples with a trained model."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
+    "reproduce": ("reproducing", "Make published tables with this library."),
     "demo": ("demo", "Train, evaluate and explain a model on a built-in corpus."),
 }
 
