@@ -23,10 +23,12 @@ STAGES = [
     "optimize",
     "model",
     "evaluate",
+    "significance",
     "decode",
     "training",
     "tagger_files",
     "estimators",
+    "reproduce",
     "cli",
 ]
 

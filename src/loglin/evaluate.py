@@ -135,6 +135,21 @@ def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[
     )
 
 
+def sentence_counts(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets: npt.ArrayLike) -> Codes:
+    """Support, found and correct of every sentence (S, 3); their sums over S are those of `evaluate`."""
+    gold = _checked_codes(gold, "gold", len(label_names))
+    predicted = _checked_codes(predicted, "predicted", len(label_names))
+    bounds = _checked_offsets(offsets, gold, predicted)
+    if schemes.detect(label_names) is None:
+        everything = np.arange(len(gold))
+        places: tuple[Codes, ...] = (everything, everything, np.flatnonzero(gold == predicted))
+    else:
+        _, _, support, found, agree = _matched_phrases(gold, predicted, label_names, bounds)
+        places = (support, found, found[agree])  # where phrases start
+    sentence = [np.searchsorted(bounds, place, side="right") - 1 for place in places]
+    return np.stack([np.bincount(s, minlength=len(bounds) - 1) for s in sentence], axis=1)
+
+
 def _count_tokens(gold: Codes, predicted: Codes, labels: int) -> tuple[Codes, Codes, Codes]:
     right = gold[gold == predicted]
     return (
@@ -148,6 +163,20 @@ def _count_phrases(
     gold: Codes, predicted: Codes, label_names: Sequence[str], bounds: Codes
 ) -> tuple[list[str], Codes, Codes, Codes]:
     """The type names (K,), and of each type the gold, the predicted and the agreeing phrases."""
+    names, types, gold_start, start, agree = _matched_phrases(gold, predicted, label_names, bounds)
+    return (
+        names,
+        np.bincount(types[gold[gold_start]], minlength=len(names)),
+        np.bincount(types[predicted[start]], minlength=len(names)),
+        np.bincount(types[predicted[start[agree]]], minlength=len(names)),
+    )
+
+
+def _matched_phrases(
+    gold: Codes, predicted: Codes, label_names: Sequence[str], bounds: Codes
+) -> tuple[list[str], Codes, Codes, Codes, npt.NDArray[np.bool_]]:
+    """Type names, the type of every label, where the gold phrases start, where the predicted ones do, and
+    which of the predicted ones are right."""
     parts = [part for name in label_names if (part := schemes.split(name)) is not None]
     names = sorted({kind for letter, kind in parts if letter != "O"})
     letters = np.array([letter for letter, _ in parts], dtype="U1")
@@ -158,12 +187,7 @@ def _count_phrases(
     stop_of = np.zeros(len(gold), dtype=np.int64)  # by start; no phrase stops at 0
     stop_of[gold_start] = gold_stop
     agree = (stop_of[start] == stop) & (types[gold[start]] == types[predicted[start]])
-    return (
-        names,
-        np.bincount(types[gold[gold_start]], minlength=len(names)),
-        np.bincount(types[predicted[start]], minlength=len(names)),
-        np.bincount(types[predicted[start[agree]]], minlength=len(names)),
-    )
+    return names, types, gold_start, start, agree
 
 
 def _phrases(codes: Codes, letters: np.ndarray, types: Codes, bounds: Codes) -> tuple[Codes, Codes]:

@@ -19,10 +19,12 @@ _COMMANDS = {
     "train": ("tagging", "Train a tagger from labelled text."),
     "tag": ("tagging", "Label text with a trained tagger."),
     "eval": ("tagging", "Compare a tagger's labels with the right ones."),
+    "compare": ("comparing", "Test whether two outputs differ by more than chance."),
     "classify-train": ("classifying", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
+    "reproduce": ("reproducing", "Make published tables with this library."),
     "demo": ("demo", "Train, evaluate and explain a model on a built-in corpus."),
 }
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from loglin.corpus import conll
+from loglin.corpus import conll, trees
 from loglin.corpus.columns import Corpus
 from loglin.errors import LoglinError
 
-# name → (part → file, where to get it)
+# name → (part → file, or pattern of the files of a folder; where to get it)
 _KNOWN = {
     "conll2000": (
         {"train": "train.txt", "test": "test.txt"},
@@ -19,11 +19,15 @@ _KNOWN = {
         {"train": "eng.train", "dev": "eng.testa", "test": "eng.testb"},
         "the CoNLL-2003 shared task (named entities); its text is licensed by Reuters",
     ),
+    "treebank": (
+        {"train": "*.mrg"},
+        "the Penn Treebank sample (bracketed trees) in NLTK's data",
+    ),
 }
 
 
 def path(name: str, part: str = "train") -> Path:
-    """Where a corpus lies: below $LOGLIN_DATA or the user's cache."""
+    """Where a corpus lies, its file or its folder of files: below $LOGLIN_DATA or the user's cache."""
     if name not in _KNOWN:
         raise LoglinError(f"no corpus is called {name!r}; there are {', '.join(_KNOWN)}")
     parts, origin = _KNOWN[name]
@@ -31,8 +35,9 @@ def path(name: str, part: str = "train") -> Path:
         raise LoglinError(f"{name} has no part {part!r}; there are {', '.join(parts)}")
     cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "loglin" / "data"
     for root in (os.environ.get("LOGLIN_DATA"), cache):
-        if root and (found := Path(root) / name / parts[part]).is_file():
-            return found
+        folder = Path(root or "") / name
+        if root and any(p.is_file() for p in folder.glob(parts[part])):
+            return folder if "*" in parts[part] else folder / parts[part]
     raise LoglinError(
         f"{name} was not found; get it from {origin}, put {parts[part]} into {cache / name}, "
         "or set LOGLIN_DATA to the folder that holds it"
@@ -40,5 +45,6 @@ def path(name: str, part: str = "train") -> Path:
 
 
 def load(name: str, part: str = "train") -> Corpus:
-    """A corpus of columns."""
-    return conll.read(path(name, part))
+    """A corpus of columns; of a treebank the words and their tags."""
+    found = path(name, part)
+    return trees.read(found) if found.is_dir() else conll.read(found)

@@ -1,0 +1,134 @@
+"""loglin compare: two outputs for the same sentences, and whether they differ by more than chance."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+from loglin.cli import options as shared
+from loglin.corpus.files import detected_format
+from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.corpus.columns import Corpus
+
+_WITH_PROBABILITY = re.compile(r".*:[01]\.\d{6}", re.DOTALL)  # what tag --marginals writes
+
+
+@click.command("compare")
+@click.argument("gold")
+@click.argument("output1")
+@click.argument("output2")
+@click.option("--metric", type=click.Choice(["f1", "accuracy"]), default="f1", show_default=True)
+@click.option(
+    "--unit",
+    type=click.Choice(["sentence", "token"]),
+    default="sentence",
+    show_default=True,
+    help="What McNemar's test counts as right or wrong.",
+)
+@click.option("--resamples", type=click.IntRange(1, 10_000_000), default=10_000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@shared.label_column
+@click.option(
+    "--output-column",
+    type=int,
+    default=-1,
+    show_default=True,
+    help="Column of the predicted labels in both outputs.",
+)
+@shared.encoding
+@shared.as_json
+def compare_command(
+    gold, output1, output2, metric, unit, resamples, seed, label_column, output_column, encoding, as_json
+) -> None:
+    """Test whether OUTPUT1 and OUTPUT2 differ by more than chance, given the right labels in GOLD.
+
+    GOLD is a labelled column file. The outputs are what loglin tag writes, or files of labels alone.
+    """
+    from loglin.significance import compare
+
+    right = _read(gold, encoding)
+    outputs = [_read(path, encoding) for path in (output1, output2)]
+    labels = [_labels(right, label_column)]
+    for output in outputs:
+        found = _labels(output, output_column)
+        _refuse_details(output, found)
+        _check_words(right, label_column, output, output_column)
+        labels.append(found)
+    result = compare(
+        *labels, metric=metric, unit=unit, resamples=resamples, seed=seed, names=_short_names(output1, output2)
+    )
+    if as_json:
+        shared.print_json(result.as_dict())
+    else:
+        print(result.report())
+
+
+def _read(path: str, encoding: str) -> Corpus:
+    from loglin.corpus import conll
+
+    if detected_format(path) != "conll":
+        raise LoglinError(f"{path} is no column file by its name; give columns, as loglin tag writes from columns")
+    return conll.read(path, encoding)
+
+
+def _labels(corpus: Corpus, column: int) -> list[list[str]]:
+    return _cut(corpus, corpus.column(column).strings())
+
+
+def _cut(corpus: Corpus, strings: list[str]) -> list[list[str]]:
+    return [strings[b:e] for b, e in itertools.pairwise(corpus.offsets.tolist())]
+
+
+def _refuse_details(output: Corpus, labels: list[list[str]]) -> None:
+    """tag --marginals and --nbest write more than one label a token."""
+    if all(_WITH_PROBABILITY.fullmatch(label) for sentence in labels for label in sentence):
+        raise LoglinError(
+            f"{output.source} has a probability in its label column ({labels[0][0]!r}); tag without --marginals"
+        )
+    opening = [column.vocabulary[int(column.codes[0])] for column in output.columns]
+    if len(opening) == 3 and opening[:2] == ["#", "0"] and re.fullmatch(r"[01]\.\d{6}", opening[2]):
+        raise LoglinError(f"{output.source} has several label sequences a sentence; tag without --nbest")
+
+
+def _check_words(gold: Corpus, label_column: int, output: Corpus, output_column: int) -> None:
+    """The same sentences, tokens and, where both files have them, words."""
+    words = [_words(gold, label_column), _words(output, output_column)]
+    if len(output.columns) == len(gold.columns) + 1:  # gold itself, tagged: its label column is still there
+        words[1] = _words(output, range(len(gold.columns))[label_column])
+    known = [w is not None for w in words]
+    ours, theirs = (w if w is not None else _labels(c, 0) for w, c in zip(words, (gold, output), strict=True))
+    for number, (right, found) in enumerate(zip(ours, theirs, strict=False), start=1):
+        place = f"{output.source}, sentence {number}"
+        for t, (a, b) in enumerate(zip(right, found, strict=False), start=1):
+            if all(known) and a != b:
+                raise LoglinError(f"{place}, token {t} is {b!r} where {gold.source} has {a!r}; tag that very file")
+        if len(right) != len(found):
+            raise LoglinError(
+                f"{place} ends at token {len(found)}, but {len(right)} tokens are in {gold.source}; tag that very file"
+            )
+    if len(ours) != len(theirs):
+        raise LoglinError(
+            f"{output.source} ends at sentence {len(theirs)}, but {len(ours)} sentences are in {gold.source}; "
+            "tag that very file"
+        )
+
+
+def _words(corpus: Corpus, label_column: int) -> list[list[str]] | None:
+    """The first column that is not the label's, or None in a file of labels alone."""
+    label = range(len(corpus.columns))[label_column]
+    rest = [c for i, c in enumerate(corpus.columns) if i != label]
+    return _cut(corpus, rest[0].strings()) if rest else None
+
+
+def _short_names(first: str, second: str) -> tuple[str, str]:
+    """File names without their folders, unless they would be the same."""
+    short = shared.base_name(first), shared.base_name(second)
+    return short if short[0] != short[1] else (first, second)
+
+
+COMMANDS = {"compare": compare_command}

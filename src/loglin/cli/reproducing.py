@@ -1,0 +1,51 @@
+"""loglin reproduce: published tables and our numbers side by side."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from loglin.cli import options as shared
+
+
+@click.command("reproduce")
+@click.argument("name", required=False)
+@click.option("--quick", is_flag=True, help="Less data, for a look; written beside the full results.")
+@click.option("--output", default="docs/results", show_default=True, help="Folder for the results.")
+@shared.threads
+@shared.as_json
+def reproduce_command(name, quick, output, threads, as_json) -> None:
+    """Make the published table NAME with this library, or list the tables there are."""
+    from loglin import reproduce
+    from loglin.reproduce.table import check_folder
+
+    if name is None:
+        _list(reproduce.TABLES, as_json)
+        return
+    reproduce.module_of(name)
+    check_folder(output, name, quick)
+    table = reproduce.run(name, quick, (lambda line: None) if as_json else _progress, threads)
+    written = table.save(output)
+    if as_json:
+        shared.print_json(table.as_dict())
+        return
+    print(table.text())
+    print(f"written to {', '.join(map(str, written))}")
+
+
+def _list(tables: dict[str, tuple[str, str]], as_json: bool) -> None:
+    lines = {name: line for name, (_, line) in tables.items()}
+    if as_json:
+        shared.print_json(lines)
+        return
+    width = max(map(len, lines))
+    for name, line in lines.items():
+        print(f"{name:<{width}}  {line}")
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+COMMANDS = {"reproduce": reproduce_command}

@@ -1,0 +1,50 @@
+"""Published tables and ours side by side. One module a table, imported when it is run.
+
+A module has ``run(quick, progress, threads) -> Table``; where the table has figures it also says
+``DRAWS = True``, so that a missing matplotlib is reported before the work and not after it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.reproduce.table import Table
+
+# name → (module, one line)
+TABLES = {
+    "m-estimation-table1": ("m_estimation_table1", "NP chunking: HMM, MEMM, CRF, M-estimation (Smith et al. 2007)."),
+    "m-estimation-table2": ("m_estimation_table2", "NP chunking: base models of M-estimation (Smith et al. 2007)."),
+    "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
+    "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
+}
+
+
+def module_of(name: str) -> Any:
+    """The module that makes a table."""
+    if name not in TABLES:
+        raise LoglinError(f"no table is called {name!r}; there are {', '.join(TABLES)}")
+    full = f"loglin.reproduce.{TABLES[name][0]}"
+    try:
+        return importlib.import_module(full)
+    except ModuleNotFoundError as error:
+        if error.name != full:
+            raise
+        raise LoglinError(f"the table {name} is not in this version of loglin; install a newer one") from error
+
+
+def run(
+    name: str, quick: bool = False, progress: Callable[[str], None] = lambda line: None, threads: int | None = None
+) -> Table:
+    """Make a table; ``quick`` is for a look in a minute or two, on less data, and its numbers are marked."""
+    module = module_of(name)
+    if getattr(module, "DRAWS", False):
+        from loglin.reproduce.figures import require_matplotlib
+
+        require_matplotlib()
+    return replace(module.run(quick=quick, progress=progress, threads=threads), quick=quick)
