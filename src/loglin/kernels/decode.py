@@ -100,6 +100,24 @@ def step_scores(t, bigrams, index, weights, n_labels, T, out):
 
 
 @kernel
+def subtract_normalizer(e, t, step, n_labels, constant):
+    """e[t − 1, i] −= log(constant + Σ_j exp(e[t, j] + step[i, j])): the step into t normalized by itself.
+
+    Its normalizer depends on the label before alone, so it can be charged there.
+    """
+    for i in range(n_labels):
+        top = e[t, 0] + step[i, 0]
+        for j in range(1, n_labels):
+            top = max(top, e[t, j] + step[i, j])
+        if constant > 0:
+            top = max(top, e[t, 0] * 0)
+        z = constant * np.exp(-top)
+        for j in range(n_labels):
+            z += np.exp(e[t, j] + step[i, j] - top)
+        e[t - 1, i] -= top + np.log(z)
+
+
+@kernel
 def best_labels(
     s_begin,
     s_end,
@@ -113,10 +131,14 @@ def best_labels(
     edges,
     bigrams,
     bigram_index,
+    constant,
     longest,
     out,
 ):
-    """Viterbi for the sentences s_begin … s_end − 1. edges (2, W): scores of first and last labels, 0 or -inf."""
+    """Viterbi for the sentences s_begin … s_end − 1. edges (2, W): scores of first and last labels, 0 or -inf.
+
+    With a constant ≥ 0, every step is normalized by itself (see ``subtract_normalizer``).
+    """
     width = table.shape[1]
     e = np.zeros((longest, width), table.dtype)
     back = np.zeros((longest, width), np.int32)
@@ -132,10 +154,14 @@ def best_labels(
             e[0, j] += edges[0, j]
             e[n - 1, j] += edges[1, j]
         if not conditioned:
+            for t in range(1, n if constant >= 0 else 1):
+                subtract_normalizer(e, t, T, n_labels, constant)
             viterbi(n, n_labels, e, T, back, out, first)
             continue
         for t in range(1, n):
             step_scores(first + t, bigrams, bigram_index, weights, n_labels, T, step)
+            if constant >= 0:
+                subtract_normalizer(e, t, step, n_labels, constant)
             for j in range(n_labels):
                 best, arg = e[t - 1, 0] + step[0, j], 0
                 for i in range(1, n_labels):

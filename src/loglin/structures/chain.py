@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from loglin.errors import LoglinError
-from loglin.kernels import logspace
+from loglin.kernels import logspace, search
 from loglin.structures.local import checked_scores, restricted_scores
 
 
@@ -100,6 +100,45 @@ class Chain:
         totals = np.empty(k)
         count = logspace.best_paths(*self._arrays, labels, totals)
         return [(labels[r], float(totals[r])) for r in range(count)]
+
+    def normalized(self, constant: float = 0.0) -> Chain:
+        """The chain whose steps are each normalized by themselves: p(y) = Π exp(step) / (constant + Σ exp(step)).
+
+        With constant 0 the probabilities of all sequences sum to one (an MEMM); 1 leaves room for none of the above.
+        """
+        T, L = self.scores.shape
+        if T == 0:
+            return self
+        scores, steps = self.scores.copy(), np.array(np.broadcast_to(self.transitions, (T - 1, L, L)))
+        search.normalize_steps(scores, steps, self._arrays[2], float(constant))
+        return replace(self, scores=scores, transitions=steps)
+
+    def beam(self, width: int, constant: float = -1.0) -> tuple[np.ndarray, float]:
+        """A good sequence, found keeping the ``width`` best states a step (1: greedily), and its score.
+
+        With a constant ≥ 0 steps are normalized as in ``normalized``, as they are met.
+        """
+        if width < 1:
+            raise LoglinError(f"A beam of {width} keeps nothing; give a width of at least 1.")
+        labels = np.empty(len(self.scores), dtype=np.int64)
+        if not len(labels):
+            return labels, 0.0
+        score = float(search.beam_path(*self._arrays, float(constant), int(width), labels))
+        if score == -math.inf:
+            raise LoglinError(f"No possible sequence lies in a beam of {width}; widen it.")
+        return labels, score
+
+    def scaled(self, factors: np.ndarray) -> Chain:
+        """Every step from label r scores factors[r] times as much; the last factor is for the first label."""
+        T, L = self.scores.shape
+        factors = np.asarray(factors, float)
+        if T == 0:
+            return self
+        first = np.zeros_like(self.scores)
+        first[0] = factors[L] * self.scores[0]
+        steps = (np.broadcast_to(self.transitions, (T - 1, L, L)) + self.scores[1:, None, :]) * factors[:L, None]
+        trigrams = None if self.trigrams is None else self.trigrams * factors[None, :L, None]
+        return Chain(first, steps, trigrams)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n independent draws: (n, T)."""
