@@ -7,9 +7,10 @@ are mapped, not copied. Everything the header says is checked before use.
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,17 @@ from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
 from loglin.kernels.gradient import never_falls
+from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 1
+VERSION = 2  # 2 has base models and ways to decode; models without are written as 1
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
     "matrix": MatrixExtractor,
 }
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1"}
+DECODINGS = ("global", "local", "nota", "scaled")  # how steps score; see decode.Decoder
 _INDEX = ("ptr", "labels", "bigram_ptr", "bigram_pairs", "pairs", "triples")
 
 
@@ -43,6 +46,8 @@ class Model:
     weights: np.ndarray  # (features,)
     order: int = 1
     record: dict = field(default_factory=dict)  # how it was trained, for people
+    base: HMM | None = None  # q0 of a model q0(x, y)·exp(w·f(x, y))
+    decoding: dict = field(default_factory=dict)  # see decode.Decoder; nothing: global
 
     # ------------------------------------------------------------------ smaller models
 
@@ -65,7 +70,7 @@ class Model:
             index.pairs[pair],
             index.triples[triple],
         )
-        return Model(self.task, self.labels, extractor, smaller, self.weights[keep], self.order, dict(self.record))
+        return replace(self, extractor=extractor, index=smaller, weights=self.weights[keep], record=dict(self.record))
 
     # ------------------------------------------------------------------ files
 
@@ -79,15 +84,21 @@ class Model:
         arrays["weights"] = self.weights.astype(np.float16 if half else self.weights.dtype)
         if half and not np.isfinite(arrays["weights"]).all():
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
+        plain = self.base is None and not self.decoding
         header = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": 1 if plain else VERSION,
             "task": self.task,
             "labels": self.labels,
             "order": self.order,
             "features": manifest,
             "record": self.record,
         }
+        if self.decoding:
+            header["decoding"] = self.decoding
+        if self.base is not None:
+            header["base"], base = self.base.to_arrays()
+            arrays |= {f"base.{name}": array for name, array in base.items()}
         content = save(
             {name: np.ascontiguousarray(array) for name, array in arrays.items()},
             {"loglin": json.dumps(header, ensure_ascii=False, default=_plain)},
@@ -99,9 +110,7 @@ class Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
         arrays, header = _map(Path(path))
         try:
-            features = {
-                name.removeprefix("features."): array for name, array in arrays.items() if name.startswith("features.")
-            }
+            features = _named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             index = FeatureIndex(len(header["labels"]), *(arrays[f"index.{name}"] for name in _INDEX))
             weights = arrays["weights"]
@@ -114,11 +123,17 @@ class Model:
                 weights,
                 int(header["order"]),
                 header.get("record", {}),
+                HMM.from_arrays(header["base"], _named(arrays, "base.")) if "base" in header else None,
+                header.get("decoding", {}),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise LoglinError(f"{path} is no complete loglin model: {error}; train it again") from error
         _check(path, model)
         return model
+
+
+def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _kept_counts(keep: np.ndarray, ptr: np.ndarray) -> np.ndarray:
@@ -178,6 +193,21 @@ def _array(memory: mmap.mmap, start: int, size: int, entry: dict) -> np.ndarray:
     return np.frombuffer(memory, dtype, count, start + begin)
 
 
+def _is_decoding(decoding: object, n_labels: int) -> bool:
+    """Whether a file's way to decode is one that there is."""
+    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale"}:
+        return False
+    scale, beam = decoding.get("scale"), decoding.get("beam", 0)
+    numbers = isinstance(scale, list) and all(isinstance(x, int | float) and abs(x) < math.inf for x in scale)
+    return (
+        decoding.get("steps", "global") in DECODINGS
+        and (scale is None or (numbers and len(scale) == n_labels + 1))
+        and (scale is not None or decoding.get("steps") != "scaled")
+        and type(beam) is int
+        and beam >= 0
+    )
+
+
 def _check(path, model: Model) -> None:
     """Indices that kernels will follow must stay inside their arrays."""
     index, L = model.index, model.index.n_labels
@@ -207,6 +237,8 @@ def _check(path, model: Model) -> None:
         and [a.dtype.str[1:] for a in (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, index.pairs)]
         == ["i8", "u2", "i8", "i4", "i4"]
         and model.extractor.is_consistent()
+        and (model.base is None or (model.base.is_consistent() and model.base.labels == model.labels))
+        and _is_decoding(model.decoding, L)
     )
     if not fine:
         raise LoglinError(f"{path} is damaged: its tables do not fit together; train it again")

@@ -70,14 +70,18 @@ class ChainCriterion:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at ``weights``."""
-        pairs, triples = self._pass(weights)
+        gradient = self.gathered(*self._pass(weights))
+        return float(self.losses.sum()), gradient
+
+    def gathered(self, pairs: np.ndarray, triples: np.ndarray) -> np.ndarray:
+        """Sum residuals, and those of label bigrams and trigrams, by feature."""
         gradient = np.empty(self.n_features, self.dtype)
         unigram, bigram, pair, triple = self.index.split(gradient)
         self.scorer.gradient(self.residuals, unigram)
         self._sum_steps(self.step_residuals, bigram)
         pair[:] = pairs.reshape(-1)[self.index.pairs]
         triple[:] = triples.reshape(-1)[self.index.triples]
-        return float(self.losses.sum()), gradient
+        return gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """Σ p·(1 − p) of every feature, the diagonal of the Hessian without the links between tokens."""

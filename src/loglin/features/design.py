@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from loglin.corpus.columns import Corpus
 from loglin.kernels import keys as kernels
 
 NO_VALUES = np.empty(0, np.float64)
@@ -97,6 +98,7 @@ class Design:
     n_attributes: int
     n_bigram_attributes: int
     heads: Heads | None = None
+    corpus: Corpus | None = None  # the columns, for base models, which look at nothing else
 
     @property
     def n_tokens(self) -> int:

@@ -268,7 +268,7 @@ class TemplateExtractor:
         return keys
 
     def _design(self, corpus: Corpus, tokens: Incidence, bigrams: Incidence, heads: Heads | None) -> Design:
-        return Design(corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads)
+        return Design(corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads, corpus)
 
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
         """The same with only some of the attributes, renumbered."""

@@ -1,0 +1,83 @@
+"""Newton's method with conjugate gradients: few iterations where Hessian products are cheap.
+
+Each step minimizes the quadratic model g·d + ½ d·H·d by conjugate gradients, preconditioned by a diagonal and
+stopped early far from the optimum (Dembo & Steihaug 1983), then walks back along d until the value falls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from loglin.optimize.record import Callback, Iteration, Result, StopTraining
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+MOST_PRODUCTS = 200  # Hessian products of one step
+
+
+def minimize_newton(
+    function: Function,
+    hessian_product: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    start: np.ndarray,
+    *,
+    scale: np.ndarray | None = None,  # a guess of the inverse Hessian's diagonal
+    max_iter: int = 100,
+    tol: float = 1e-8,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimize a convex function; stops when the decrease that a step promises is below tol of the value."""
+    began, w = time.perf_counter(), np.array(start, np.float64)
+    value, gradient = function(w)
+    evaluations, iterations = 1, []
+    scale = np.ones_like(w) if scale is None else scale
+    for number in range(1, max_iter + 1):
+        direction, products = _quadratic_step(lambda v: hessian_product(w, v), np.float64(gradient), scale)
+        evaluations += products
+        promise = -float(np.dot(gradient, direction))
+        if promise <= tol * max(abs(value), 1e-300):
+            return Result(w, value, f"a Newton step promises less than tol = {tol:g}", True, iterations, evaluations)
+        step = 1.0
+        while step > 1e-10:
+            trial, slope = function(w + step * direction)
+            evaluations += 1
+            if np.isfinite(trial) and trial <= value - 1e-4 * step * promise:
+                break
+            step *= 0.5
+        else:
+            stopped = "no step lowers the objective any more: rounding is reached"
+            return Result(w, value, stopped, True, iterations, evaluations)
+        w, value, gradient = w + step * direction, trial, slope
+        norm, active = float(np.linalg.norm(gradient)), int(np.count_nonzero(w))
+        iterations.append(Iteration(number, value, norm, active, evaluations, time.perf_counter() - began))
+        try:
+            if callback is not None:
+                callback(iterations[-1], w)
+        except StopTraining as stop:
+            return Result(w, value, str(stop), False, iterations, evaluations)
+    stopped = f"max_iter = {max_iter} iterations were reached before convergence"
+    return Result(w, value, stopped, False, iterations, evaluations)
+
+
+def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, int]:
+    """d with H·d ≈ −g, and the number of Hessian products it took."""
+    d, r = np.zeros_like(gradient), -gradient
+    z = scale * r
+    p, rz = z.copy(), float(r @ z)
+    first = rz
+    enough = min(0.25, np.sqrt(first)) ** 2 * first
+    for products in range(1, MOST_PRODUCTS + 1):
+        hp = product(p)
+        curved = float(p @ hp)
+        if curved <= 0:
+            return (d if products > 1 else z), products
+        alpha = rz / curved
+        d += alpha * p
+        r -= alpha * hp
+        z = scale * r
+        rz, before = float(r @ z), rz
+        if rz <= enough:
+            break
+        p = z + rz / before * p
+    return d, products
