@@ -19,6 +19,7 @@ STAGES = [
     "corpus",
     "features",
     "structures",
+    "models",
     "criteria",
     "optimize",
     "model",

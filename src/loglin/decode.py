@@ -68,21 +68,33 @@ class Explanation:
 
 
 class Decoder:
-    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced."""
+    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced.
 
-    def __init__(self, model: Model, threads: int | None = 1, constrain: str | None = None):
+    ``decoding`` overrides the model's own way: steps score "global" as they are, "local" normalized each by
+    itself (an MEMM), "nota" the same with none of the above as one more outcome, "scaled" times a factor learnt
+    for the label before; ``beam`` > 0 searches with so many states a step instead of exactly.
+    """
+
+    def __init__(
+        self, model: Model, threads: int | None = 1, constrain: str | None = None, decoding: dict | None = None
+    ):
         self.model, self.index, self.constrain = model, model.index, constrain
         self.threads = threads
-        L, self.width = self.index.n_labels, padded(self.index.n_labels)
+        self.width = padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, constrain) if constrain else None
-        transitions = self.index.transitions(model.weights)
-        self._edges = np.zeros((2, self.width))
-        if self.legal:
-            transitions = np.where(self.legal[0], transitions, -np.inf)
-            self._edges[0, :L] = np.where(self.legal[1], 0.0, -np.inf)
-            self._edges[1, :L] = np.where(self.legal[2], 0.0, -np.inf)
-        self.transitions = transitions
+        self.decoding = {"steps": "global", "beam": 0} | model.decoding | (decoding or {})
+        if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
+            raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
+        self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
+        self.transitions = self.index.transitions(model.weights)
         self._trigrams = self.index.trigrams(model.weights)
+        self._quick = (
+            self._trigrams is None
+            and model.base is None
+            and not self.decoding["beam"]
+            and self.decoding["steps"] != "scaled"
+            and (self.constant < 0 or self.legal is None)
+        )
 
     # ------------------------------------------------------------------ weights, in either precision
 
@@ -106,6 +118,18 @@ class Decoder:
         T[:, : index.n_labels] = self.transitions
         return (index.ptr, index.labels, places, places.view(dtype)), table, weights, T
 
+    @cached_property
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Transitions, and scores of first and last labels (2, W), with -inf for what is illegal."""
+        L, T, edges = self.index.n_labels, self._single[3], np.zeros((2, self.width), np.float32)
+        if self.legal is None:
+            return T, edges
+        T = T.copy()
+        T[:, :L][~self.legal[0]] = -np.inf
+        for edge, allowed in zip(edges, self.legal[1:], strict=True):
+            edge[:L][~allowed] = -np.inf
+        return T, edges
+
     def _attributes(self, design: Design, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
 
@@ -113,8 +137,8 @@ class Decoder:
 
     def prepare(self) -> None:
         """Lay out weights and tables now rather than with the first sentence."""
-        if self._trigrams is None:
-            _ = self._single
+        if self._quick:
+            _ = self._limits
         if isinstance(self.model.extractor, TemplateExtractor):
             self.model.extractor.prepare()
 
@@ -127,15 +151,16 @@ class Decoder:
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
-        if self._trigrams is not None:
-            parts = [chain.best()[0] for chain in self.chains(design)]
+        if not self._quick:
+            parts = [self._best_of(chain) for chain in self._scored_chains(design)]
             return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
-        lists, table, weights, T = self._single
+        lists, table, weights, _ = self._single
+        T, edges = self._limits
         out = np.empty(design.n_tokens, np.int32)
         conditioned = len(self.index.bigram_pairs) > 0
         bigrams = (design.bigrams.ptr if conditioned else design.bigrams.ptr[:0], design.bigrams.ids)
         bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
-        attributes, edges = self._attributes(design, np.float32), self._edges.astype(np.float32)
+        attributes = self._attributes(design, np.float32)
         longest = int(np.diff(design.offsets).max(initial=1))
         L = self.index.n_labels
         Threads(self.threads if design.n_tokens > 2000 else 1).map(
@@ -152,6 +177,7 @@ class Decoder:
                 edges,
                 bigrams,
                 bigram_index,
+                np.float32(self.constant),
                 longest,
                 out,
             ),
@@ -184,22 +210,44 @@ class Decoder:
 
     def chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
+        return map(self._finished, self._scored_chains(design))
+
+    def _best_of(self, chain: Chain) -> np.ndarray:
+        beam = self.decoding["beam"]
+        if not beam:
+            return self._finished(chain).best()[0]
+        if self.decoding["steps"] == "scaled":
+            chain = chain.scaled(self.decoding["scale"])
+        return (chain.forbid(*self.legal) if self.legal else chain).beam(beam, self.constant)[0]
+
+    def _finished(self, chain: Chain) -> Chain:
+        """The chain as the model's way to decode sees it."""
+        if self.decoding["steps"] == "scaled":
+            chain = chain.scaled(self.decoding["scale"])
+        elif self.constant >= 0:
+            chain = chain.normalized(self.constant)
+        return chain.forbid(*self.legal) if self.legal else chain
+
+    def _scored_chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence with the scores of the model's features and of its base model."""
         scores, L = self.scores(design), self.index.n_labels
         _, _, weights, T = self._double
         bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
         bigrams = (design.bigrams.ptr, design.bigrams.ids)
+        base = self.model.base.chain_parts(design.corpus) if self.model.base is not None else None
         for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
-            part = scores[first:last].copy()
-            if last > first:
-                part[0] += self._edges[0, :L]
-                part[-1] += self._edges[1, :L]
-            transitions = self.transitions
+            transitions, trigrams, part = self.transitions, self._trigrams, scores[first:last]
             if len(self.index.bigram_pairs) and last - first > 1:
                 steps = np.empty((last - first - 1, L, self.width))
                 for t in range(first + 1, last):
                     kernels.step_scores(t, bigrams, bigram_index, weights, L, T, steps[t - first - 1])
                 transitions = steps[:, :, :L]
-            yield Chain(part, transitions, self._trigrams)
+            if base is not None:
+                more, steps, triples = next(base)
+                part, transitions = part + more, transitions + steps
+                trigrams = triples if trigrams is None or triples is None else trigrams + triples
+                trigrams = self._trigrams if trigrams is None else trigrams
+            yield Chain(part, transitions, trigrams)
 
     # ------------------------------------------------------------------ reasons
 

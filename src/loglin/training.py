@@ -28,8 +28,6 @@ from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import Iteration, Result, StopTraining
 from loglin.parallel.threads import Threads
 
-CRITERIA = ("crf", "perceptron")
-
 
 @dataclass(frozen=True)
 class Options:
@@ -49,11 +47,11 @@ class Options:
     patience: int = 10  # iterations without a better score on the development data
     dev_metric: str = "f1"
     label_weights: Mapping | None = None
+    settings: Mapping | None = None  # of the criterion, see methods.CRITERIA
     instance_weights: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise LoglinError(f"no criterion is called {self.criterion!r}; there are {', '.join(CRITERIA)}")
+        checked_settings(self.criterion, self.settings)
         for name in ("l1", "l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:

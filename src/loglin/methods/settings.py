@@ -1,0 +1,105 @@
+"""The criteria by name, their settings with defaults, and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from loglin.errors import LoglinError
+
+NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
+
+# criterion → setting → (default, allowed)
+_LOCAL = {"decoding": ("local", ("local", "global", "nota", "scaled")), "beam": (0, WHOLE)}
+_BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior": ("uniform", ("uniform", "unigram"))}
+_START = {"init": (None, "a criterion or a model")}
+_FROM_CRF = {"init": ("crf", "a criterion or a model")}
+CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
+    "crf": dict(_START),
+    "perceptron": dict(_START),
+    "memm": _START | _LOCAL,
+    "pseudolikelihood": _START | {"nota": ("none", ("none", "all", "one"))},
+    "piecewise": _START
+    | {"nota": ("all", ("all", "sampled", "selected", "none"))}
+    | {"rate": (1.0, NUMBER), "threshold": (0.2, NUMBER), "iterations": (20, WHOLE)}
+    | {"decoding": ("auto", ("auto", "local", "global", "nota", "scaled")), "beam": (0, WHOLE)},
+    "margin": _START | {"loss": ("softmax", ("softmax", "hinge")), "cost": (1.0, "a number or label>label:number,…")},
+    "label-likelihood": dict(_FROM_CRF),
+    "accuracy": _FROM_CRF | {"sharpness": (4.0, NUMBER)},
+    "expected-accuracy": dict(_FROM_CRF),
+    "boosting": dict(_FROM_CRF),
+    "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER)},
+    "m-estimation": _START
+    | _BASE
+    | {"base": ("hmm", ("hmm", "uniform", "empirical", "sampled")), "base_order": (2, (1, 2))}
+    | {"keep_base": (True, FLAG), "input_features": (False, FLAG)}
+    | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
+    | {"optimizer": ("lbfgs", ("lbfgs", "newton"))},
+}
+PARTIAL = ("crf", "margin", "accuracy", "expected-accuracy", "boosting")  # learn from partly labelled text too
+
+
+def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
+    """Settings with defaults, or an error that names the mistake."""
+    if criterion not in CRITERIA:
+        raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(CRITERIA)}")
+    known = CRITERIA[criterion]
+    values = {name: default for name, (default, _) in known.items()}
+    for name, value in (given or {}).items():
+        if name not in known:
+            raise LoglinError(
+                f"criterion {criterion} has no setting {name!r}; it has {', '.join(known) if known else 'none'}"
+            )
+        values[name] = _checked(f"{criterion}'s setting {name}", value, known[name][1])
+    return values
+
+
+def _checked(place: str, value: Any, allowed: Any) -> Any:
+    if isinstance(allowed, tuple):
+        text = str(value)
+        for choice in allowed:
+            if text == str(choice):
+                return choice
+        raise LoglinError(f"{place} is {value!r}; choose {', '.join(map(str, allowed))}")
+    if allowed == FLAG:
+        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        if str(value).lower() in words:
+            return words[str(value).lower()]
+        raise LoglinError(f"{place} is {value!r}; write true or false")
+    if allowed in (NUMBER, WHOLE):
+        try:
+            number = int(value) if allowed == WHOLE else float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number) or number < 0:
+            raise LoglinError(f"{place} is {value!r}; give {allowed} of at least 0")
+        return number
+    return value
+
+
+def label_costs(cost: Any, labels: list) -> np.ndarray:
+    """(L, L) what a label costs by the right one: a number, a mapping {(right, wrong): cost}, or its text."""
+    L = len(labels)
+    costs = 1.0 - np.eye(L)
+    if isinstance(cost, str) and ">" in cost:
+        try:
+            parts = [part.rpartition(":") for part in cost.split(",")]
+            cost = {tuple(pair.strip().split(">", 1)): float(number) for pair, _, number in parts}
+        except ValueError:
+            raise LoglinError(f"cost is {cost!r}; write right>wrong:number, separated by commas") from None
+    if isinstance(cost, Mapping):
+        names = {str(label): i for i, label in enumerate(labels)}
+        for (right, wrong), number in cost.items():
+            for label in (right, wrong):
+                if str(label) not in names:
+                    raise LoglinError(f"cost names {label!r}, which is no label of the data")
+            costs[names[str(right)], names[str(wrong)]] = number
+    else:
+        costs *= _checked("margin's setting cost", cost, NUMBER)
+    np.fill_diagonal(costs, 0.0)
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise LoglinError("a cost of a wrong label is negative or no finite number; give numbers of at least 0")
+    return costs
