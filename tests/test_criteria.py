@@ -16,7 +16,9 @@ from loglin.criteria.sentences import WholeSentences
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
 from loglin.features.index import build_index
-from loglin.methods import Problem, checked_settings, make_method
+from loglin.methods.chain import make_method
+from loglin.methods.problem import Problem
+from loglin.methods.settings import checked_settings
 from loglin.parallel.threads import Threads
 from test_likelihood import CONDITIONED, PLAIN, problem
 

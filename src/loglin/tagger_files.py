@@ -23,7 +23,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import TemplateSet
-from loglin.training import Development
+from loglin.watch import Development
 
 SENTENCES_AT_ONCE = 1000  # of formats that are read as Python objects
 

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import math
 import resource
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from loglin.corpus.labels import Gold
 from loglin.criteria.likelihood import ConditionalLikelihood
+from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
-from loglin.decode import Decoder
 from loglin.errors import LoglinError
-from loglin.evaluate import evaluate
 from loglin.features.design import Design
 from loglin.features.index import FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
+from loglin.methods.chain import make_method, scale_factors
+from loglin.methods.m_estimation import base_model, counted_hmm, m_estimation
+from loglin.methods.problem import Method, Problem
+from loglin.methods.settings import checked_settings
 from loglin.model import Model
 from loglin.optimize.fit import fit_weights
+from loglin.optimize.newton import minimize_newton
 from loglin.optimize.record import Iteration, Result, StopTraining
 from loglin.parallel.threads import Threads
+from loglin.watch import Development, Watch, interruptible
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Options:
     seed: int = 0
     dtype: str = "auto"
     warm_start: bool = True  # stochastic epochs before L-BFGS
+    scaled: bool = True  # L-BFGS in variables scaled by a guess of the Hessian
     patience: int = 10  # iterations without a better score on the development data
     dev_metric: str = "f1"
     label_weights: Mapping | None = None
@@ -68,31 +73,6 @@ class Options:
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
 
 
-@dataclass
-class Development:
-    """Held-out data that decides when to stop."""
-
-    design: Design
-    gold: Gold  # codes may be -1 for labels never seen in training
-    label_names: list
-
-    def score(self, model: Model, metric: str, threads: int | None) -> float:
-        decoder = Decoder(model, threads)
-        if metric == "f1":
-            predicted = decoder.best(self.design)
-            names = [str(name) for name in self.label_names]
-            result = evaluate(
-                self.gold.codes, predicted, names, self.design.offsets, tokens_only=model.task == "classify"
-            )
-            return result.f1
-        total, offsets = 0.0, self.design.offsets
-        for s, chain in enumerate(decoder.chains(self.design)):
-            labels = self.gold.codes[offsets[s] : offsets[s + 1]]
-            if (labels < len(model.labels)).all():
-                total += chain.score(labels) - chain.partition()
-        return total
-
-
 def train(
     design: Design,
     extractor,
@@ -107,8 +87,48 @@ def train(
     unpenalized: np.ndarray | None = None,
 ) -> Model:
     """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept)."""
-    began = time.perf_counter()
-    threads = Threads(options.threads)
+    began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings)
+    problem = _problem(design, extractor, labels, gold, options, task, unpenalized)
+    problem.require_labels(options.criterion)
+    if options.criterion == "hmm":
+        return _counted_model(settings, problem, options, began)
+    base = base_model(settings, problem) if options.criterion == "m-estimation" else None
+    kept = base if settings.get("keep_base") else None
+    decoding = _decoding(settings)
+    index = problem.index
+
+    def make(weights: np.ndarray, decoding: dict = decoding) -> Model:
+        weights = weights[: index.n_features]
+        return Model(task, labels, extractor, index, weights, problem.order, {}, kept, decoding)
+
+    unscaled = {k: v for k, v in decoding.items() if k != "scale"}
+    watch = Watch(options, development, partial(make, decoding=_without_scale(unscaled)), callback)
+    with interruptible() as interrupted:
+        first = transferred_weights(start, extractor, labels, index) if start is not None else None
+        first = _initial_weights(settings, problem, options, interrupted) if first is None else first
+        result = _optimized(settings, problem, options, base, first, watch, interrupted)
+    if not math.isfinite(result.value):
+        raise LoglinError(
+            "the objective is no finite number: some attribute values or penalties are too large; lower them"
+        )
+    weights, stopped = watch.choose(result)
+    weights = weights[: index.n_features]
+    if decoding.get("steps") == "scaled":
+        decoding = decoding | {"scale": scale_factors(problem, weights).tolist()}
+    model = make(weights.astype(_stored(options)), decoding)
+    model.record = _record(options, problem, began) | {
+        "objective": result.value,
+        "iterations": len(result.iterations),
+        "evaluations": result.evaluations,
+        "stopped": stopped,
+        "converged": result.converged,
+        "active_features": int(np.count_nonzero(weights)),
+        "history": [i.as_dict() for i in watch.history],
+    }
+    return model
+
+
+def _problem(design, extractor, labels, gold, options: Options, task: str, unpenalized) -> Problem:
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
     transitions = task == "tag" and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
     order = 2 if any(t.kind == "trigram" for t in templates) else options.order
@@ -117,49 +137,135 @@ def train(
         raise LoglinError("no feature is left to learn; lower min_count or give the tokens attributes")
     weight = _instance_weights(design, gold, labels, options)
     l1, l2 = _penalties(extractor, index, options, unpenalized)
-    first = transferred_weights(start, extractor, labels, index) if start is not None else None
-    watch = _Watch(options, development, labels, extractor, index, task, order, callback)
-    with _interruptible() as interrupted:
-        if options.criterion == "perceptron":
-            criterion = ConditionalLikelihood(design, gold, index, weight, np.float32, threads)
-            result = _perceptron(criterion, first, options, watch, interrupted)
-        else:
-            result = fit_weights(
-                lambda dtype: ConditionalLikelihood(design, gold, index, weight, dtype, threads),
-                l1=l1,
-                l2=l2,
-                start=first,
-                warm_start=options.warm_start,
-                dtype=options.dtype,
-                max_iter=options.max_iter,
-                tol=options.tol,
-                seed=options.seed,
-                callback=watch,
-                stop=interrupted,
-            )
-    if not math.isfinite(result.value):
-        raise LoglinError(
-            "the objective is no finite number: some attribute values or penalties are too large; lower them"
-        )
-    weights, stopped = watch.choose(result)
-    record = {
-        "criterion": options.criterion,
-        "objective": result.value,
-        "iterations": len(result.iterations),
-        "evaluations": result.evaluations,
-        "stopped": stopped,
-        "converged": result.converged,
-        "n_features": index.n_features,
-        "active_features": int(np.count_nonzero(weights)),
-        "sentences": design.n_sentences,
-        "tokens": design.n_tokens,
-        "options": {k: v for k, v in asdict(options).items() if k != "instance_weights"},
-        "train_seconds": time.perf_counter() - began,
-        "threads": threads.n,
-        "peak_memory_mb": peak_memory_mb(),
-        "history": [i.as_dict() for i in watch.history],
+    order = 2 if len(index.triples) else 1
+    threads = Threads(options.threads)
+    return Problem(design, gold, index, labels, order, weight, l1, l2, threads, options.seed, extractor)
+
+
+def _optimized(settings, problem: Problem, options: Options, base, first, watch: Watch, interrupted) -> Result:
+    """Weights by the criterion's own way."""
+    p = problem
+    if options.criterion == "perceptron":
+        criterion = ConditionalLikelihood(p.design, p.gold, p.index, p.weight, np.float32, p.threads)
+        return _perceptron(criterion, first, options, watch, interrupted)
+    l1, l2 = p.l1, p.l2
+    if options.criterion == "m-estimation":
+        method = m_estimation(settings, problem, base)
+        method.start = first
+        if settings["input_features"]:
+            more = np.ones(p.design.n_attributes)
+            l1, l2 = np.concatenate([l1, options.l1 * more]), np.concatenate([l2, options.l2 * more])
+            method.start = None if first is None else np.concatenate([first, 0 * more])
+        if settings["optimizer"] == "newton":
+            return _newton(method, l1, l2, options, watch, interrupted)
+    else:
+        method = make_method(options.criterion, settings, problem, first)
+    return fit_weights(
+        method.make,
+        l1=l1,
+        l2=l2,
+        start=method.start,
+        warm_start=options.warm_start,
+        scaled=options.scaled,
+        dtype=options.dtype,
+        max_iter=options.max_iter,
+        tol=options.tol,
+        seed=options.seed,
+        callback=watch,
+        stop=interrupted,
+    )
+
+
+def _newton(method: Method, l1, l2, options: Options, watch: Watch, interrupted) -> Result:
+    if np.any(l1):
+        raise LoglinError("Newton's method has no l1 penalty; set l1 to 0 or optimizer to lbfgs")
+    criterion = method.make(np.float64)
+    start = np.zeros(criterion.n_features) if method.start is None else method.start
+
+    def report(iteration: Iteration, weights: np.ndarray) -> None:
+        watch(iteration, weights)
+        if reason := interrupted():
+            raise StopTraining(reason)
+
+    return minimize_newton(
+        Penalized(criterion, l2),
+        lambda w, v: criterion.hessian_product(w, v) + l2 * v,
+        start,
+        scale=1 / (criterion.curvature(start).astype(np.float64) + l2 + 1e-12),
+        max_iter=options.max_iter,
+        tol=options.tol,
+        callback=report,
+    )
+
+
+def _initial_weights(settings: dict, problem: Problem, options: Options, interrupted) -> np.ndarray | None:
+    """Weights to start from: those of another criterion on the same problem."""
+    init = settings.get("init")
+    if not init:
+        return None
+    if init == options.criterion or init == "hmm":
+        raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
+    other = checked_settings(init, None) | {"init": None}
+    problem.require_labels(init)
+    base = base_model(other, problem) if init == "m-estimation" else None
+    rough = replace(options, criterion=init, settings=None, max_iter=min(options.max_iter, 100), tol=1e-3)
+    silent = Watch(rough, None, lambda w: None, None)  # type: ignore[arg-type, return-value]
+    return _optimized(other, problem, rough, base, None, silent, interrupted).weights
+
+
+def _decoding(settings: dict) -> dict:
+    """How a model of this criterion decodes, beyond plainly."""
+    steps, beam = settings.get("decoding", "global"), settings.get("beam", 0)
+    if steps == "auto":  # of pieces: all wrong sources make a global model, some of them a local one
+        steps = "global" if settings["nota"] == "all" else "nota"
+    return ({"steps": steps} if steps != "global" else {}) | ({"beam": beam} if beam else {})
+
+
+def _without_scale(decoding: dict) -> dict:
+    """While training goes on there are no scale factors yet."""
+    return {k: v for k, v in decoding.items() if v != "scaled"}
+
+
+def _counted_model(settings: dict, problem: Problem, options: Options, began: float) -> Model:
+    """A hidden Markov model: a base model without features."""
+    hmm = counted_hmm(settings, problem, options.order, settings["transition_smoothing"])
+    L, n, nothing = problem.index.n_labels, hmm.extractor.n_attributes, np.empty(0, np.int32)
+    index = FeatureIndex(
+        L, np.zeros(n + 1, np.int64), nothing.astype(np.uint16), np.zeros(1, np.int64), nothing, nothing,
+        np.empty(0, np.int64),
+    )  # fmt: skip
+    loss = -float(hmm.log_probability(problem.design.corpus, problem.gold.codes).sum())
+    record = _record(options, problem, began) | {
+        "objective": loss,
+        "iterations": 0,
+        "evaluations": 1,
+        "stopped": "an HMM is counted, not optimized; the objective is −log q(x, y)",
+        "converged": True,
+        "n_features": sum(e.size for e in hmm.emissions) + hmm.transition.size,
+        "active_features": 0,
+        "history": [],
     }
-    return Model(task, labels, extractor, index, weights.astype(_stored(options)), order, record)
+    return Model("tag", problem.labels, hmm.extractor, index, np.empty(0, np.float32), 1, record, hmm)
+
+
+def _record(options: Options, problem: Problem, began: float) -> dict:
+    return {
+        "criterion": options.criterion,
+        "n_features": problem.index.n_features,
+        "sentences": problem.design.n_sentences,
+        "tokens": problem.design.n_tokens,
+        "options": {k: _plain(v) for k, v in asdict(options).items() if k != "instance_weights"},
+        "train_seconds": time.perf_counter() - began,
+        "threads": problem.threads.n,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Options as JSON can hold them; what it cannot, by name."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return value if value is None or isinstance(value, str | int | float | bool | list) else type(value).__name__
 
 
 def _stored(options: Options) -> type:
@@ -214,7 +320,7 @@ def _penalties(extractor, index: FeatureIndex, options: Options, unpenalized) ->
     return l1, l2
 
 
-def _perceptron(criterion, start, options: Options, watch: _Watch, interrupted) -> Result:
+def _perceptron(criterion, start, options: Options, watch: Watch, interrupted) -> Result:
     learner = StochasticLearner(criterion, options.seed)
     if start is not None:
         learner.reset(start)
@@ -240,61 +346,3 @@ def _perceptron(criterion, start, options: Options, watch: _Watch, interrupted) 
 
     weights = learner.perceptron(epochs, report)
     return Result(weights, history[-1].value, stopped, True, history, len(history))
-
-
-class _Watch:
-    """Follows training: scores the development data, keeps the best weights, asks for a stop."""
-
-    def __init__(self, options, development, labels, extractor, index, task, order, callback):
-        self.options, self.development, self.callback = options, development, callback
-        self.make = lambda w: Model(task, labels, extractor, index, w, order)
-        self.history: list[Iteration] = []
-        self.best: tuple[float, np.ndarray, int] | None = None
-
-    def __call__(self, iteration: Iteration, weights: np.ndarray) -> None:
-        if self.development is not None:
-            score = self.development.score(
-                self.make(weights.astype(np.float32)), self.options.dev_metric, self.options.threads
-            )
-            iteration = Iteration(**{**iteration.as_dict(), "score": score})
-            if self.best is None or score > self.best[0]:
-                self.best = (score, weights.copy(), iteration.number)
-        self.history.append(iteration)
-        if self.callback is not None:
-            self.callback(iteration)
-        if self.best is not None and iteration.number - self.best[2] >= self.options.patience:
-            raise StopTraining(
-                f"the development data's {self.options.dev_metric} has not risen for {self.options.patience} "
-                f"iterations; the weights of iteration {self.best[2]} ({self.best[0]:.4f}) are kept"
-            )
-
-    def choose(self, result: Result) -> tuple[np.ndarray, str]:
-        """The weights to keep, and why training ended."""
-        if self.best is None:
-            return result.weights, result.stopped
-        stopped = result.stopped
-        if "are kept" not in stopped:
-            stopped += f"; the best on the development data, of iteration {self.best[2]}, are kept"
-        return self.best[1], stopped
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], str | None]]:
-    """Ctrl-C and SIGTERM ask training to end with what it has; a second one ends the program."""
-    asked: list[str] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: None
-        return
-
-    def handle(number: int, frame) -> None:
-        if asked:
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        asked.append(f"interrupted by {signal.Signals(number).name}; the best weights so far are kept")
-
-    old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: asked[0] if asked else None
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)

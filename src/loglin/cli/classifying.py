@@ -120,7 +120,7 @@ def _development(path: str, extractor, labels: list[str], given: dict) -> Any:
     import numpy as np
 
     from loglin.corpus.labels import Gold
-    from loglin.training import Development
+    from loglin.watch import Development
 
     names, examples = _labelled(
         path, _kind(path, given["example_format"]), given["encoding"], "leave it out or give it one"

@@ -30,6 +30,33 @@ text_format = click.option(
     help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns).",
 )
 
+# The criteria of methods/settings.py, named here so that --help need not import what trains them.
+CRITERIA = (
+    "crf",
+    "memm",
+    "pseudolikelihood",
+    "piecewise",
+    "m-estimation",
+    "margin",
+    "perceptron",
+    "hmm",
+    "label-likelihood",
+    "accuracy",
+    "expected-accuracy",
+    "boosting",
+)
+
+
+def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
+    """{"nota": "selected"} of ("nota=selected",)."""
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise LoglinError(f"--set is {pair!r}; write NAME=VALUE, such as nota=selected")
+        found[name.strip()] = value.strip()
+    return found
+
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))

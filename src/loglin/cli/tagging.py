@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from loglin.cli import options as shared
+from loglin.cli.options import CRITERIA
 from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 
@@ -16,7 +17,8 @@ from loglin.errors import LoglinError
 @click.command("train")
 @click.argument("data")
 @click.option("--template", help="Template file (CRF++ / Wapiti syntax); default: words and their spelling.")
-@click.option("--criterion", type=click.Choice(["crf", "perceptron"]), default="crf", show_default=True)
+@click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @click.option("--dev", help="Held-out file; training stops when its score no longer rises.")
 @click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
@@ -69,6 +71,7 @@ def train_command(data, template, output, as_json, **given) -> None:
     from loglin.training import Options, peak_memory_mb, train
 
     options = Options(
+        settings=shared.settings_of(given["settings"]),
         **{
             k: given[k]
             for k in (
@@ -84,7 +87,7 @@ def train_command(data, template, output, as_json, **given) -> None:
                 "dtype",
                 "dev_metric",
             )
-        }
+        },
     )
     kind = detected_format(data, given["text_format"])
     templates = read_templates(template) if template or kind == "conll" else None

@@ -62,9 +62,7 @@ class ExponentialLoss:
     def margins(self, weights: np.ndarray) -> np.ndarray:
         """w·f of every sentence."""
         x, z = np.ascontiguousarray(weights, self.dtype), np.empty(len(self.share))
-        self.threads.map(
-            lambda b, e: kernels.sum_weights(b, e, self.ptr, self.ids, self.values, x, z), self._chunks
-        )
+        self.threads.map(lambda b, e: kernels.sum_weights(b, e, self.ptr, self.ids, self.values, x, z), self._chunks)
         return z
 
     def total(self, amounts: np.ndarray) -> np.ndarray:

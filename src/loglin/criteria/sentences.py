@@ -79,9 +79,9 @@ class WholeSentences(ChainCriterion):
 class OfProbability:
     """Σ φ(log p_γ(y*|x)), p_γ ∝ u^γ: its gradient is the likelihood's with φ′ as weight of each sentence.
 
-        expected-accuracy   φ(l) = −e^l          −Σ p(y*|x)                     (Klein & Manning 2002)
-        accuracy            the same, γ > 1      towards counting errors        (Juang & Katagiri 1992)
-        boosting            φ(l) = e^−l          Σ 1/p(y*|x)                    (Collins 2000)
+    expected-accuracy   φ(l) = −e^l          −Σ p(y*|x)                     (Klein & Manning 2002)
+    accuracy            the same, γ > 1      towards counting errors        (Juang & Katagiri 1992)
+    boosting            φ(l) = e^−l          Σ 1/p(y*|x)                    (Collins 2000)
     """
 
     def __init__(self, likelihood: ConditionalLikelihood, kind: str, sharpness: float = 1.0):

@@ -20,7 +20,8 @@ from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
 from loglin.model import Model
 from loglin.structures import Local
-from loglin.training import Development, Options, train
+from loglin.training import Options, train
+from loglin.watch import Development
 
 
 class MaxEnt(ClassifierMixin, BaseEstimator):

@@ -21,7 +21,8 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.model import Model
-from loglin.training import Development, Options, train
+from loglin.training import Options, train
+from loglin.watch import Development
 
 
 class Tagger(BaseEstimator):
@@ -29,7 +30,11 @@ class Tagger(BaseEstimator):
 
     Parameters
     ----------
-    criterion : "crf" (conditional likelihood) or "perceptron" (averaged).
+    criterion : how weights are estimated: "crf" (conditional likelihood), "memm", "pseudolikelihood",
+        "piecewise", "m-estimation", "margin", "perceptron" (averaged), "label-likelihood", "accuracy",
+        "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md).
+    settings : of the criterion, such as {"nota": "selected"} for "piecewise" or {"base": "uniform"} for
+        "m-estimation"; a wrong name or value is answered with the right ones.
     template : a template file's name or text, for tokens given as strings or tuples of columns.
     features : a function from a sentence to a list with the attributes of each token.
         Without either, tokens that are strings get a default template, and tokens that are dicts or
@@ -71,6 +76,7 @@ class Tagger(BaseEstimator):
         constrain: str | None = None,
         dtype: str = "auto",
         label_weights: Mapping | None = None,
+        settings: Mapping | None = None,
     ):
         self.criterion = criterion
         self.template = template
@@ -91,6 +97,7 @@ class Tagger(BaseEstimator):
         self.constrain = constrain
         self.dtype = dtype
         self.label_weights = label_weights
+        self.settings = settings
 
     # ------------------------------------------------------------------ training
 
@@ -133,6 +140,7 @@ class Tagger(BaseEstimator):
             dtype=self.dtype,
             dev_metric=self.dev_metric,
             label_weights=self.label_weights,
+            settings=self.settings,
             instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
         )
 
@@ -255,7 +263,7 @@ class Tagger(BaseEstimator):
         if model.task != "tag":
             raise LoglinError("this model classifies single examples; open it with MaxEnt.load")
         options = model.record.get("options", {})
-        known = ("criterion", "l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype", "dev_metric")
+        known = ("criterion", "l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype", "dev_metric", "settings")
         return cls(order=model.order, **{k: options[k] for k in known if k in options})._adopt(model)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -30,10 +31,11 @@ def minimize_newton(
     """Minimize a convex function; stops when the decrease that a step promises is below tol of the value."""
     began, w = time.perf_counter(), np.array(start, np.float64)
     value, gradient = function(w)
-    evaluations, iterations = 1, []
+    evaluations = 1
+    iterations: list[Iteration] = []
     scale = np.ones_like(w) if scale is None else scale
     for number in range(1, max_iter + 1):
-        direction, products = _quadratic_step(lambda v: hessian_product(w, v), np.float64(gradient), scale)
+        direction, products = _quadratic_step(partial(hessian_product, w), gradient.astype(np.float64), scale)
         evaluations += products
         promise = -float(np.dot(gradient, direction))
         if promise <= tol * max(abs(value), 1e-300):

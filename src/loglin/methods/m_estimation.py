@@ -1,0 +1,181 @@
+"""M-estimation: a base model, its expectations of the features, and a loss without inference.
+
+base     hmm         counted on the training data
+         uniform     locally uniform labels, words regardless of them (Eq. 15)
+         empirical   the HMM's labels for the training sentences themselves (Eq. 16)
+         sampled     the HMM's own text, so many sentences of it (Eq. 7)
+         an HMM, or a function (n, rng) → sentences, labels: any sampler
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from loglin.corpus import schemes
+from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.labels import Gold, gold_of_sequences
+from loglin.criteria.chain import ChainCriterion
+from loglin.criteria.exponential import NEARLY, ExponentialLoss, sentence_features
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.extract import TemplateExtractor
+from loglin.kernels import logspace
+from loglin.kernels.careful import add_residuals
+from loglin.methods.problem import Method, Problem
+from loglin.models.expectations import expectations
+from loglin.models.hmm import HMM
+
+
+def counted_hmm(settings: dict, problem: Problem, order: int, transition_smoothing: float = 0.0) -> HMM:
+    """The HMM of the training data; unknown values are treated as the templates do."""
+    corpus = problem_corpus(problem)
+    return HMM.fit(
+        corpus,
+        problem.gold.codes,
+        problem.labels,
+        order=order,
+        columns=chosen_columns(settings["columns"]),
+        smoothing=settings["smoothing"],
+        prior=settings["prior"],
+        transition_smoothing=transition_smoothing,
+        oov="first" if problem.extractor.templates.oov == "first" else "unseen",
+    )
+
+
+def problem_corpus(problem: Problem) -> Corpus:
+    corpus = problem.design.corpus
+    if corpus is None or not isinstance(problem.extractor, TemplateExtractor):
+        raise LoglinError(
+            "a generative model emits columns of words, but the data are ready-made attributes; give words and a "
+            "template"
+        )
+    return corpus
+
+
+def chosen_columns(columns: Any) -> list[int] | None:
+    """Column numbers: None for all, a list, or text such as 0,1."""
+    if columns is None or columns == "":
+        return None
+    try:
+        return [int(c) for c in (columns.split(",") if isinstance(columns, str) else columns)]
+    except (TypeError, ValueError):
+        raise LoglinError(f"columns is {columns!r}; write column numbers such as 0,1") from None
+
+
+def base_model(settings: dict, problem: Problem) -> HMM | None:
+    """The base model, checked to hold the data possible; None where there is only a sampler."""
+    base = settings["base"]
+    if callable(base) and not isinstance(base, HMM):
+        return None
+    corpus = problem_corpus(problem)
+    if isinstance(base, HMM):
+        if list(base.labels) != list(problem.labels):
+            raise LoglinError(f"the base model has the labels {base.labels}, the data {problem.labels}; give the same")
+        hmm = base
+    elif base == "uniform":
+        names = [str(label) for label in problem.labels]
+        scheme = schemes.detect(names)
+        hmm = HMM.locally_uniform(
+            corpus,
+            problem.gold.codes,
+            problem.labels,
+            columns=chosen_columns(settings["columns"]),
+            oov="first" if problem.extractor.templates.oov == "first" else "unseen",
+            legal=schemes.legal(names, scheme) if scheme else None,
+        )
+    else:
+        hmm = counted_hmm(settings, problem, settings["base_order"])
+    hmm.check_support(corpus, problem.gold.codes)
+    return hmm
+
+
+def expected_features(settings: dict, problem: Problem, base: HMM | None) -> np.ndarray:
+    """E_q0[f] of every feature and, with input-only features, of every attribute behind them."""
+    inputs = settings["input_features"]
+    if base is None or settings["base"] == "sampled":
+        return _sampled(settings, problem, base)
+    if settings["base"] == "empirical":
+        return _empirical(problem, base, inputs)
+    if not inputs:
+        return expectations(base, problem.extractor, problem.index)
+    return np.concatenate(expectations(base, problem.extractor, problem.index, input_only=True))
+
+
+def _sampled(settings: dict, problem: Problem, base: HMM | None) -> np.ndarray:
+    """Mean counts in a sample, each smoothed by ``sample_smoothing`` (Eq. 7)."""
+    rng, n = np.random.default_rng(problem.seed), settings["samples"]
+    if n < 1:
+        raise LoglinError(f"samples is {n}; give a whole number of at least 1")
+    if base is not None:
+        corpus, codes = base.sample(n, rng)
+        gold = Gold.certain(codes, problem.index.n_labels)
+    else:
+        sentences, labels = settings["base"](n, rng)
+        sentences = [list(sentence) for sentence in sentences]
+        corpus = from_sentences(sentences, "the sample")
+        _, gold = gold_of_sequences(labels, [len(s) for s in sentences], problem.labels)
+    counts = np.bincount(*_counted(problem, corpus, gold, settings["input_features"]))
+    return (counts + settings["sample_smoothing"]) / max(corpus.n_sentences, 1)
+
+
+def _counted(problem: Problem, corpus: Corpus, gold: Gold, inputs: bool) -> tuple:
+    """Features of a labelled corpus and how much each counts, for np.bincount."""
+    design = problem.extractor.transform(corpus)
+    known = Design(
+        design.offsets,
+        design.tokens.with_ids(design.tokens.ids),
+        design.bigrams.with_ids(design.bigrams.ids),
+        design.n_attributes,
+        design.n_bigram_attributes,
+    )
+    _, ids, values = sentence_features(known, gold, problem.index, inputs)
+    size = problem.index.n_features + inputs * design.n_attributes
+    return ids.astype(np.int64), values if values.size else None, size
+
+
+def _empirical(problem: Problem, base: HMM, inputs: bool) -> np.ndarray:
+    """Mean over the training sentences of E[f | x] under q0(y | x): one forward-backward pass."""
+    p = problem
+    shell = ChainCriterion(p.design, p.gold, p.index, None, np.float64, p.threads)
+    L, n = p.index.n_labels, max(p.design.n_sentences, 1)
+    pairs, triples = np.zeros((L, L)), np.zeros((L if len(p.index.triples) else 0, L, L))
+    cuts = pairwise(p.design.offsets.tolist())
+    for (first, last), parts in zip(cuts, base.chain_parts(problem_corpus(p)), strict=True):
+        if last > first:
+            _add_posteriors(shell, first, *parts, pairs, triples)
+    expected = shell.gathered(pairs, triples)
+    if inputs:
+        tokens = p.design.unfolded()
+        expected = np.concatenate([expected, np.bincount(tokens.ids, tokens.values if tokens.values.size else None)])
+    return expected / n
+
+
+def _add_posteriors(shell: ChainCriterion, first: int, scores, steps, trigrams, pairs, triples) -> None:
+    n, L = scores.shape
+    second = triples if len(triples) else np.zeros((L, L, L))
+    steps = np.ascontiguousarray(steps if n > 1 else np.zeros((1, L, L)))
+    cube = np.zeros((0, L, L)) if trigrams is None and not len(triples) else trigrams
+    cube = np.zeros((L, L, L)) if cube is None else cube
+    nodes, found = np.empty((n, L)), np.empty((n - 1, L, L))
+    logspace.forward_backward(np.ascontiguousarray(scores), steps, cube, nodes, found, second[: len(cube)])
+    add_residuals(first, L, shell.bigrams, 1.0, nodes, found, shell.residuals, pairs, shell.step_residuals)
+
+
+def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:
+    """The loss with the base model's expectations; refuses what has no minimum."""
+    p, expected = problem, expected_features(settings, problem, base)
+    if not np.isfinite(expected).all():
+        raise LoglinError(
+            "the base model's expectations are no finite numbers; it may not end its sentences: smooth it"
+        )
+    if not np.all(p.l2 > 0):
+        loss = ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, np.float64, p.threads)
+        if (missed := loss.missed(float(p.l1.min(initial=0.0)))) > NEARLY:
+            raise LoglinError(
+                f"without a penalty M-estimation has no minimum here: the base model expects features in a mixture "
+                f"that no weighting of the training sentences gives ({missed:.0%} of it is missed); set l2 above 0"
+            )
+    return Method(lambda dtype: ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, dtype, p.threads))

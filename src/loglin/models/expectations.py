@@ -1,0 +1,2 @@
+def expectations(*a, **k):
+    raise NotImplementedError
