@@ -194,7 +194,8 @@ def test_reading_templates(tmp_path):
 EXAMPLES = [
     ("x", (), "McDonald", "McDonald"),
     ("lower", (), "ÉCOLE-1", "école-1"),
-    ("X", (), "Abc", "abc"),
+    ("if", ("\\d",), "a1", "true"),
+    ("if", ("\\d",), "ab", ""),
     ("prefix", (3,), "walking", "wal"),
     ("prefix", (9,), "été", "été"),
     ("suffix", (3,), "walking", "ing"),

@@ -19,7 +19,7 @@ from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.design import Design
-from loglin.features.index import FeatureIndex, build_index
+from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import make_method, scale_factors
 from loglin.methods.m_estimation import base_model, counted_hmm, m_estimation
@@ -132,7 +132,7 @@ def _problem(design, extractor, labels, gold, options: Options, task: str, unpen
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
     transitions = task == "tag" and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
     order = 2 if any(t.kind == "trigram" for t in templates) else options.order
-    index = build_index(design, gold, options.all_features, transitions, order)
+    index = build_index(design, gold, _everything(design, extractor, templates, options), transitions, order)
     if index.n_features == 0:
         raise LoglinError("no feature is left to learn; lower min_count or give the tokens attributes")
     weight = _instance_weights(design, gold, labels, options)
@@ -140,6 +140,25 @@ def _problem(design, extractor, labels, gold, options: Options, task: str, unpen
     order = 2 if len(index.triples) else 1
     threads = Threads(options.threads)
     return Problem(design, gold, index, labels, order, weight, l1, l2, threads, options.seed, extractor)
+
+
+def _everything(design: Design, extractor, templates, options: Options) -> Everything:
+    """Where weights for all labels are wanted: everywhere, or for the templates that say so.
+
+    None-of-the-above instances speak against every step from a wrong label, so label bigrams need all pairs.
+    """
+    wanted = Everything.of(design, options.all_features)
+    wanted.pairs |= options.criterion == "piecewise"
+    for t in templates:
+        if t.labels == "all" and not t.items:
+            wanted.pairs |= t.kind == "bigram"
+            wanted.triples |= t.kind == "trigram"
+    observed = [t for t in templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
+    if any(t.labels == "all" for t in observed):
+        asked = np.array([t.labels == "all" for t in observed])
+        wanted.attributes |= asked[extractor.template_of("unigram")]
+        wanted.bigrams |= asked[extractor.template_of("bigram")]
+    return wanted
 
 
 def _optimized(settings, problem: Problem, options: Options, base, first, watch: Watch, interrupted) -> Result:

@@ -46,7 +46,7 @@ class TemplateExtractor:
         self.check_columns(corpus)
         self.tables, self._plans, self._lookups = [], {}, {}
         self.__dict__.pop("_multiple", None)
-        corpus = self._fit_known(corpus)
+        original, corpus = corpus, self._fit_known(corpus)
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
@@ -69,7 +69,7 @@ class TemplateExtractor:
             if _is_multiple(f.template):
                 tokens = tokens.joined(self._lists(f.template, corpus).with_ids(f.numbers[f.ids]))
         bigrams = [f.numbers[f.ids] for f in fitted if f.template.kind == "bigram"]
-        return self._design(corpus, tokens, _incidence(bigrams, corpus.n_tokens), heads)
+        return self._design(original, tokens, _incidence(bigrams, corpus.n_tokens), heads)
 
     def _fit_known(self, corpus: Corpus) -> Corpus:
         """The corpus as templates with oov=first see it in training; what stays known is kept."""
@@ -90,6 +90,9 @@ class TemplateExtractor:
             elif view[1] == "edge":
                 self.vocabularies[view] = EMPTY
                 rows.append(np.full(corpus.n_tokens, -1, np.int32))
+            elif view[1] == "if":
+                self.vocabularies[view] = Vocabulary.of(["true"])
+                rows.append(self._view_codes(view, corpus))
             elif view[1] == "ngrams":
                 grams = encode_strings([g for v in _values(view, column) for g in v])
                 self.vocabularies[view] = grams.vocabulary
@@ -105,7 +108,7 @@ class TemplateExtractor:
     def transform(self, corpus: Corpus, threads: int | None = 1) -> Design:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
-        corpus = self._with_oov(corpus)
+        original, corpus = corpus, self._with_oov(corpus)
         columns = _stack([self._view_codes(view, corpus) for view in self._views], corpus.n_tokens)
         unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
         bigrams = Incidence.empty(corpus.n_tokens)
@@ -116,7 +119,7 @@ class TemplateExtractor:
             ids = np.empty(len(lists.ids), np.int32)
             table.find(lists.ids.astype(np.int64), ids)
             unigrams = unigrams.joined(lists.with_ids(ids))
-        return self._design(corpus, unigrams, bigrams, None)
+        return self._design(original, unigrams, bigrams, None)
 
     def _with_oov(self, corpus: Corpus) -> Corpus:
         columns = list(corpus.columns)

@@ -25,10 +25,10 @@ def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, s
 
     A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
     templates. Greedily, the one that covers most first. Every token has every head, so templates with
-    %edge stay out.
+    %edge and %if stay out.
     """
     items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
-    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not _has_edge(f.template)]
+    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not _may_lack(f.template)]
     taken: set[Template] = set()
     of_token, lists, n_heads = [], [], 0
     while True:
@@ -52,5 +52,5 @@ def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, s
     return Heads(np.ascontiguousarray(np.stack(of_token).T), attributes), taken
 
 
-def _has_edge(template: Template) -> bool:
-    return any(i.function == "edge" for i in template.items)
+def _may_lack(template: Template) -> bool:
+    return any(i.function in ("edge", "if") for i in template.items)

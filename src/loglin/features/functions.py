@@ -115,14 +115,14 @@ def compile_pattern(pattern: str) -> re.Pattern:
 
 
 def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
-    """One function of one word; ``t`` and ``m`` are Wapiti's test and match, upper case means lower-cased."""
+    """One function of one word; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
     if name == "t":
         return str(bool(compile_pattern(arguments[0]).search(word))).lower()
+    if name == "if":
+        return "true" if compile_pattern(arguments[0]).search(word) else ""
     if name == "m":
         match = compile_pattern(arguments[0]).search(word)
         return match[0] if match else ""
-    if name == "X":
-        return word.lower()
     if name == "M":
         match = compile_pattern(arguments[0]).search(word)
         return match[0].lower() if match else ""

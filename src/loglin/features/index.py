@@ -53,10 +53,29 @@ class FeatureIndex:
         return cube.reshape((self.n_labels,) * 3)
 
 
-def build_index(design: Design, gold: Gold, all_features: bool, transitions: bool, order: int) -> FeatureIndex:
+@dataclass
+class Everything:
+    """Where weights for all labels are wanted, not only for those seen."""
+
+    attributes: np.ndarray  # (attributes,) bool
+    bigrams: np.ndarray  # (bigram attributes,) bool
+    pairs: bool
+    triples: bool
+
+    @classmethod
+    def of(cls, design: Design, wanted: bool) -> Everything:
+        sizes = design.n_attributes, design.n_bigram_attributes
+        return cls(np.full(sizes[0], wanted), np.full(sizes[1], wanted), wanted, wanted)
+
+
+def build_index(
+    design: Design, gold: Gold, everything: Everything | bool, transitions: bool, order: int
+) -> FeatureIndex:
     """Index the features of a training design."""
+    if isinstance(everything, bool):
+        everything = Everything.of(design, everything)
     L, possible = gold.n_labels, gold.possible()
-    bits = _attribute_bits(design, possible, L, all_features)
+    bits = _attribute_bits(design, possible, L, everything.attributes)
     ptr = np.zeros(len(bits) + 1, np.int64)
     kernels.count_bits(bits, ptr)
     labels = np.empty(ptr[-1], np.uint16)
@@ -64,15 +83,17 @@ def build_index(design: Design, gold: Gold, all_features: bool, transitions: boo
     step = np.ones(design.n_tokens, bool)
     step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
     step = np.flatnonzero(step)
-    if all_features:
-        pairs = np.arange(L * L)
-        keys = np.arange(design.n_bigram_attributes * L * L)
-    else:
-        pairs, keys = _observed_pairs(design, gold, step)
+    pairs, keys = np.arange(L * L), np.empty(0, np.int64)
+    if not everything.pairs or not everything.bigrams.all():
+        seen, keys = _observed_pairs(design, gold, step)
+        pairs = pairs if everything.pairs else seen
+    if everything.bigrams.any():
+        full = np.flatnonzero(everything.bigrams)[:, None] * (L * L) + np.arange(L * L)
+        keys = np.unique(np.concatenate([keys, full.ravel()]))
     triples = np.empty(0, np.int64)
     if order == 2:
         inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
-        triples = np.arange(L**3) if all_features else _observed_triples(gold.allowed(), step[inside], L)
+        triples = np.arange(L**3) if everything.triples else _observed_triples(gold.allowed(), step[inside], L)
     return FeatureIndex(
         L,
         ptr,
@@ -84,10 +105,10 @@ def build_index(design: Design, gold: Gold, all_features: bool, transitions: boo
     )
 
 
-def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everything: bool) -> np.ndarray:
-    """Labels seen with each attribute, as bits (attributes, bytes)."""
-    if everything:
-        row = np.packbits(np.arange(possible.shape[1] * 8) < n_labels, bitorder="little")
+def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everything: np.ndarray) -> np.ndarray:
+    """Labels seen with each attribute (all of them where wanted), as bits (attributes, bytes)."""
+    row = np.packbits(np.arange(possible.shape[1] * 8) < n_labels, bitorder="little")
+    if everything.all():
         return np.tile(row, (design.n_attributes, 1))
     bits = np.zeros((design.n_attributes, possible.shape[1]), np.uint8)
     kernels.observed_labels(design.tokens.ptr, design.tokens.ids, possible, bits)
@@ -98,6 +119,7 @@ def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everyth
         ptr = np.arange(design.n_tokens + 1) * folds
         kernels.observed_labels(ptr, design.heads.of_token.reshape(-1), possible, head_bits)
         kernels.observed_labels(attributes.ptr, attributes.ids, head_bits, bits)
+    bits[everything] = row
     return bits
 
 

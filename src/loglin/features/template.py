@@ -7,8 +7,10 @@ B01:%x[0,1]               label bigrams, seen with column 1 here
 T                         label trigrams, in a model of order 2
 U03:%suffix[0,0,3]        any function of loglin.features.functions
 U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
+U07:%if[0,0,"-"]          there only where the pattern is found (%t also says where it is not)
 U06:%edge[-1,0]/%x[0,0]   there only where the token before lies outside the sentence
 #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
+#! labels=all B            weights for all label pairs, seen or not (--all-features: for every template)
 #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
 #! oov=first              the first occurrence of every value is read as <oov>, later unknown values too
 """
@@ -47,6 +49,7 @@ class Template:
     literals: tuple[str, ...] = ()  # the text around the items, one more than items
     min_count: int = 1
     variance: float | None = None  # of the Gaussian prior of its weights; None: the model's own
+    labels: str = "seen"  # weights for the labels (or pairs) seen with an attribute, or for all
 
     def describe(self, values: Iterable[str]) -> str:
         """The attribute's name: the template with its items replaced by values."""
@@ -124,7 +127,7 @@ def _parse_line(line: str, place: str) -> list[Template]:
     if "%" in "".join(literals):
         raise LoglinError(
             f"{place}: cannot read {line!r}; an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
-            f"with a name among {', '.join(FUNCTIONS)}, t, m"
+            f"with a name among {', '.join(FUNCTIONS)}, t, m, if"
         )
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
         raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
@@ -151,7 +154,7 @@ def _parse_item(match: re.Match, place: str) -> Item:
         ) from None
     if abs(offset) > 100:
         raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
-    if name in ("t", "m", "M"):
+    if name in ("t", "m", "M", "if"):
         if len(fields) != 3 or not fields[2].startswith('"'):
             raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
         pattern = fields[2][1:-1]
@@ -167,7 +170,7 @@ def _parse_item(match: re.Match, place: str) -> Item:
             "name another row, such as %edge[-1,0]"
         )
     if name not in FUNCTIONS:
-        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m")
+        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m, if")
     wanted = FUNCTIONS[name][1]
     try:
         arguments = tuple(int(f) for f in fields[2:])
@@ -191,6 +194,8 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 values[key] = int(value)
             elif key == "variance" and float(value) > 0:
                 values[key] = float(value)
+            elif key == "labels" and value in ("seen", "all"):
+                values[key] = value
             elif value in _SET_OPTIONS.get(key, ()):
                 values[key] = value
             elif "=" in word:
@@ -199,7 +204,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 names.append(word)
         except ValueError:
             raise LoglinError(
-                f"{place}: {word!r} is no option; write min_count=2, variance=0.5, boundary=distance or oov=first, "
-                "then template names"
+                f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or labels=all, then template "
+                "names, or boundary=distance or oov=first"
             ) from None
     return values, names

@@ -1,2 +1,0 @@
-def expectations(*a, **k):
-    raise NotImplementedError
