@@ -50,7 +50,7 @@ class TemplateExtractor:
         columns = self._fit_views(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
-        for template in self._observed_templates:
+        for template in self.observed_templates:
             keys = self._keys(template, columns, corpus)
             ids = np.empty(len(keys), np.int32)
             distinct, counts = kernels.factorize(keys, ids)
@@ -92,7 +92,7 @@ class TemplateExtractor:
                 rows.append(np.full(corpus.n_tokens, -1, np.int32))
             elif view[1] == "if":
                 self.vocabularies[view] = Vocabulary.of(["true"])
-                rows.append(self._view_codes(view, corpus))
+                rows.append(self._view_codes(view, column))
             elif view[1] == "ngrams":
                 grams = encode_strings([g for v in _values(view, column) for g in v])
                 self.vocabularies[view] = grams.vocabulary
@@ -109,7 +109,10 @@ class TemplateExtractor:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
-        columns = _stack([self._view_codes(view, corpus) for view in self._views], corpus.n_tokens)
+        columns = np.empty((len(self._views), 0), np.int32)
+        if corpus.n_tokens:
+            rows = [self._view_codes(view, corpus.columns[view[0]]) for view in self._views]
+            columns = _stack(rows, corpus.n_tokens)
         unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
         bigrams = Incidence.empty(corpus.n_tokens)
         if self.n_bigram_attributes:
@@ -133,7 +136,7 @@ class TemplateExtractor:
 
     def _lookup(self, kind: str) -> Lookup:
         if kind not in self._lookups:
-            pairs = zip(self._observed_templates, self.tables, strict=True)
+            pairs = zip(self.observed_templates, self.tables, strict=True)
             chosen = [(t, table) for t, table in pairs if t.kind == kind and not _is_multiple(t)]
             self._lookups[kind] = Lookup(
                 [t for t, _ in chosen],
@@ -144,12 +147,24 @@ class TemplateExtractor:
             )
         return self._lookups[kind]
 
-    def _view_codes(self, view: View, corpus: Corpus) -> np.ndarray:
-        if not corpus.n_tokens:
-            return np.empty(0, np.int32)
-        column = corpus.columns[view[0]]
+    def codes_of_values(self, view: View, values: Vocabulary) -> np.ndarray:
+        """For each value of a column the code of what the view makes of it, -1 if unknown: (values,) int32."""
+        return self._view_codes(view, self._column_of_values(view[0], values))
+
+    def ngrams_of_values(self, view: View, values: Vocabulary) -> Incidence:
+        """For each value of a column the codes of its n-grams, -1 where unknown; the view is one of %ngrams."""
+        words = self._column_of_values(view[0], values).strings()
+        grams = [evaluate(view[1], view[2], word) for word in words]
+        ptr = np.concatenate([[0], np.cumsum([len(g) for g in grams])]).astype(np.int64)
+        return Incidence(ptr, self.vocabularies[view].codes_of(Vocabulary.of(g for gram in grams for g in gram)))
+
+    def _column_of_values(self, number: int, values: Vocabulary) -> Column:
+        column = Column(np.arange(len(values), dtype=np.int32), values)
+        return unknown_as_oov(column, self.known[number]) if number in self.known else column
+
+    def _view_codes(self, view: View, column: Column) -> np.ndarray:
         if view[1] == "edge":
-            return np.full(corpus.n_tokens, -1, np.int32)
+            return np.full(len(column.codes), -1, np.int32)
         if view[1] == "ngrams":
             return column.codes
         distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(_values(view, column))
@@ -159,14 +174,14 @@ class TemplateExtractor:
 
     def attribute_name(self, attribute: int, kind: str = "unigram") -> str:
         """The attribute as a person would write it: its template with values in place of items."""
-        for template, table in zip(self._observed_templates, self.tables, strict=True):
+        for template, table in zip(self.observed_templates, self.tables, strict=True):
             if template.kind == kind and table.base <= attribute < table.base + len(table.keys):
                 return template.describe(self._item_values(template, int(table.keys[attribute - table.base])))
         raise IndexError(attribute)
 
     def template_of(self, kind: str) -> np.ndarray:
         """For every attribute of a kind, the number of its template."""
-        pairs = zip(self._observed_templates, self.tables, strict=True)
+        pairs = zip(self.observed_templates, self.tables, strict=True)
         which = [np.full(len(table.keys), i) for i, (t, table) in enumerate(pairs) if t.kind == kind]
         return np.concatenate(which) if which else np.empty(0, np.int64)
 
@@ -185,7 +200,8 @@ class TemplateExtractor:
     # ------------------------------------------------------------------ parts
 
     @cached_property
-    def _observed_templates(self) -> list[Template]:
+    def observed_templates(self) -> list[Template]:
+        """The templates that have tables, in the tables' order."""
         return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
 
     @cached_property
@@ -195,7 +211,7 @@ class TemplateExtractor:
     @cached_property
     def _multiple(self) -> list[tuple[Template, KeyTable]]:
         """Templates that give several attributes to a token, once their tables are known."""
-        pairs = zip(self._observed_templates, self.tables, strict=True)
+        pairs = zip(self.observed_templates, self.tables, strict=True)
         return [(t, table) for t, table in pairs if _is_multiple(t)]
 
     @cached_property
@@ -278,7 +294,7 @@ class TemplateExtractor:
         other = TemplateExtractor(self.templates)
         other.vocabularies, other.known = self.vocabularies, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
-        for template, table in zip(self._observed_templates, self.tables, strict=True):
+        for template, table in zip(self.observed_templates, self.tables, strict=True):
             chosen = keep[template.kind][table.base : table.base + len(table.keys)]
             other.tables.append(KeyTable(table.keys[chosen], bases[template.kind]))
             bases[template.kind] += int(chosen.sum())
@@ -287,9 +303,9 @@ class TemplateExtractor:
 
     def match(self, other: TemplateExtractor, kind: str, numbers: np.ndarray) -> None:
         """numbers[a] = the number in ``other`` of attribute a; those that it lacks are left alone."""
-        theirs = {(t.kind, t.text): table for t, table in zip(other._observed_templates, other.tables, strict=True)}
+        theirs = {(t.kind, t.text): table for t, table in zip(other.observed_templates, other.tables, strict=True)}
         distance, reach = np.arange(self.templates.reach), other.templates.reach
-        for template, table in zip(self._observed_templates, self.tables, strict=True):
+        for template, table in zip(self.observed_templates, self.tables, strict=True):
             if template.kind != kind or (kind, template.text) not in theirs or not len(table.keys):
                 continue
             rest, digits = table.keys.copy(), []
@@ -341,7 +357,7 @@ class TemplateExtractor:
             else:
                 self.known[c] = Vocabulary(arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"])
         bases = {"unigram": 0, "bigram": 0}
-        for i, template in enumerate(self._observed_templates):
+        for i, template in enumerate(self.observed_templates):
             self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind], arrays.get(f"slots.{i}")))
             bases[template.kind] += len(arrays[f"keys.{i}"])
         self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]

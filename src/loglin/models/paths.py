@@ -22,13 +22,6 @@ import numpy as np
 from loglin.errors import LoglinError
 
 
-def step(t: np.ndarray, into: np.ndarray) -> np.ndarray:
-    """One label further: out[b, c] = Σ_a into[a, b] t[a, b, c], or out[0, c] = Σ_b in order 1; no STOP."""
-    if len(t) == 1:
-        return into @ t[0, :, :-1]
-    return np.einsum("ab,abc->bc", into, t[:, :, :-1])
-
-
 @dataclass(frozen=True, eq=False)
 class PathSums:
     reached: np.ndarray  # (H, S) bool: states that START leads to
