@@ -227,6 +227,8 @@ def test_local_marginals_against_enumeration(order):
     weights = np.random.default_rng(1).normal(size=index.n_features)
     scores = WholeSentences("hinge", design, gold, index, None, np.float64, Threads(2))
     found = scores.local_marginals(weights, least=0.0)
+    if order == 1:
+        quick = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2)).step_marginals(weights)
     for parts, (b, e) in zip(
         parts_of(design, index, weights), itertools.pairwise(design.offsets.tolist()), strict=True
     ):
@@ -236,6 +238,8 @@ def test_local_marginals_against_enumeration(order):
             for t, label in enumerate(y):
                 nodes[t, label] += p
         assert found[b:e] == pytest.approx(nodes, abs=1e-9)
+        if order == 1:
+            assert quick[b:e] == pytest.approx(nodes, abs=1e-9)
 
 
 def test_softmax_margin_is_likelihood_without_costs():

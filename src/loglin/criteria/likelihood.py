@@ -12,6 +12,7 @@ import numpy as np
 from loglin.criteria.chain import ChainCriterion
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
+from loglin.kernels import local as local_kernels
 from loglin.kernels.careful import careful_sentences
 
 
@@ -53,12 +54,8 @@ class ConditionalLikelihood(ChainCriterion):
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         index, L, width = self.index, self.index.n_labels, self.scorer.width
-        T = index.transitions(np.asarray(weights, np.float64))
-        M = np.zeros((width, width), self.dtype)
-        with np.errstate(over="ignore"):
-            M[:L, :L] = np.exp(T)
-            M_exp = np.exp(x) if len(index.bigram_pairs) else x[:0]
-        parameters = (self.scorer.table, x, T, M, np.ascontiguousarray(M.T), M_exp)
+        parameters = self._parameters(weights, x)
+        M = parameters[3]
         cube = _Cube(index, weights, self.longest, width, self.dtype) if self.order == 2 else None
         data = (self.design.offsets, L, self.scorer.tokens, self.bigrams, self.labels, self.instance, parameters)
 
@@ -84,6 +81,27 @@ class ConditionalLikelihood(ChainCriterion):
         if len(careful):
             self._carefully(careful, data, cube, residuals)
         return residuals[0], residuals[1]
+
+    def _parameters(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What the kernels score with: table, weights, transitions, and exponentials of the last two."""
+        index, L, width = self.index, self.index.n_labels, self.scorer.width
+        T = index.transitions(np.asarray(weights, np.float64))
+        M = np.zeros((width, width), self.dtype)
+        with np.errstate(over="ignore"):
+            M[:L, :L] = np.exp(T)
+            M_exp = np.exp(x) if len(index.bigram_pairs) else x[:0]
+        return self.scorer.table, x, T, M, np.ascontiguousarray(M.T), M_exp
+
+    def step_marginals(self, weights: np.ndarray) -> np.ndarray:
+        """p(y_t) of every token (tokens, labels) where every step is normalized by itself; first order."""
+        x = np.ascontiguousarray(weights, self.dtype)
+        self.scorer.load(x)
+        data = (self.design.offsets, self.index.n_labels, self.scorer.tokens, self.bigrams, self.labels)
+        parameters, out = self._parameters(weights, x), np.zeros((self.design.n_tokens, self.index.n_labels))
+        self.threads.map(
+            lambda b, e: local_kernels.step_marginals(b, e, *data, parameters, self.longest, out), self.chunks
+        )
+        return out
 
     def _carefully(self, sentences: np.ndarray, data: tuple, cube: _Cube | None, residuals: list) -> None:
         """Sentences that were not safe in scaled probabilities, in the log domain."""

@@ -69,11 +69,10 @@ class Everything:
 
 
 def build_index(
-    design: Design, gold: Gold, everything: Everything | bool, transitions: bool, order: int
+    design: Design, gold: Gold, all_features: Everything | bool, transitions: bool, order: int
 ) -> FeatureIndex:
     """Index the features of a training design."""
-    if isinstance(everything, bool):
-        everything = Everything.of(design, everything)
+    everything = all_features if isinstance(all_features, Everything) else Everything.of(design, all_features)
     L, possible = gold.n_labels, gold.possible()
     bits = _attribute_bits(design, possible, L, everything.attributes)
     ptr = np.zeros(len(bits) + 1, np.int64)

@@ -194,9 +194,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
                 values[key] = int(value)
             elif key == "variance" and float(value) > 0:
                 values[key] = float(value)
-            elif key == "labels" and value in ("seen", "all"):
-                values[key] = value
-            elif value in _SET_OPTIONS.get(key, ()):
+            elif (key == "labels" and value in ("seen", "all")) or value in _SET_OPTIONS.get(key, ()):
                 values[key] = value
             elif "=" in word:
                 raise ValueError

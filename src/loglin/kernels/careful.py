@@ -8,27 +8,42 @@ from loglin.kernels import logspace
 from loglin.kernels.chain import add_costs, label_mask, score_tokens
 from loglin.kernels.compile import kernel
 
+u8 = np.uint64
+
 
 @kernel
-def log_scores(first, n, n_labels, tokens, bigrams, parameters):
-    """scores (n, L) and transitions (n − 1, L, L), or (1, L, L) where all steps are alike."""
+def log_scratch(offsets, s_begin, s_end, n_labels, bigrams, table):
+    """Room for the scores and transitions of any of the sentences s_begin … s_end − 1."""
+    longest = 1
+    for s in range(s_begin, s_end):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    steps = longest if bigrams[0].shape[0] else 1
+    return (
+        np.zeros((longest, table.shape[1]), table.dtype),
+        np.zeros((longest, n_labels)),
+        np.zeros((steps, n_labels, n_labels)),
+    )
+
+
+@kernel
+def log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch):
+    """scores (n, L) and transitions (n − 1, L, L), or (1, L, L) where all steps are alike; views of the scratch."""
     table, weights, T = parameters[0], parameters[1], parameters[2]
     ptr, ids, pairs = bigrams
-    e = np.zeros((n, table.shape[1]), table.dtype)
+    e, scores, steps = scratch
     score_tokens(first, n, tokens, table, weights, e)
-    scores = np.empty((n, n_labels))
     for t in range(n):
         for j in range(n_labels):
             scores[t, j] = e[t, j]
     per_token = ptr.shape[0] > 0 and n > 1
-    steps = np.empty((n - 1 if per_token else 1, n_labels, n_labels))
-    for t in range(steps.shape[0]):
+    n_steps = n - 1 if per_token else 1
+    for t in range(n_steps):
         steps[t] = T
         if per_token:
-            for q in range(ptr[first + t + 1], ptr[first + t + 2]):
+            for q in range(u8(ptr[first + t + 1]), u8(ptr[first + t + 2])):
                 i, j = divmod(np.int64(pairs[q]), n_labels)
-                steps[t, i, j] += weights[ids[q]]
-    return scores, steps
+                steps[t, i, j] += weights[u8(ids[q])]
+    return scores[:n], steps[:n_steps]
 
 
 @kernel
@@ -71,10 +86,11 @@ def careful_sentences(
     """
     gold, allowed, candidates, costs = labels
     one = np.zeros(trigrams.shape)
+    scratch = log_scratch(offsets, 0, offsets.shape[0] - 1, n_labels, bigrams, parameters[0])
     for s in sentences:
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         weight = np.float64(instance[s]) if instance.shape[0] else 1.0
-        e, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters)
+        e, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch)
         if costs.shape[0]:
             add_costs(first, n, n_labels, gold, costs, e)
         mask = np.empty((n, n_labels), np.bool_)

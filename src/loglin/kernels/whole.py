@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from loglin.kernels import logspace
-from loglin.kernels.careful import add_residuals, log_scores
+from loglin.kernels.careful import add_residuals, log_scores, log_scratch
 from loglin.kernels.chain import add_costs
 from loglin.kernels.compile import kernel
 from loglin.kernels.moments import covariances
@@ -126,17 +126,20 @@ def whole_sentences(
 ):
     """The sentences s_begin … s_end − 1 under the criterion ``kind``; all labels must be known."""
     gold, _allowed, _candidates, costs = labels
+    scratch = log_scratch(offsets, s_begin, s_end, n_labels, bigrams, parameters[0])
+    all_pairs = np.zeros((scratch[0].shape[0], n_labels, n_labels))
     for s in range(s_begin, s_end):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         losses[s] = 0.0
         if n == 0:
             continue
         weight = np.float64(instance[s]) if instance.shape[0] else 1.0
-        scores, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters)
+        scores, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch)
         if costs.shape[0]:
             add_costs(first, n, n_labels, gold, costs, scores)
         y = gold[first : first + n]
-        nodes, pairs, one = np.zeros(scores.shape), np.zeros((n - 1, n_labels, n_labels)), np.zeros(trigrams.shape)
+        nodes, pairs, one = np.zeros(scores.shape), all_pairs[: n - 1], np.zeros(trigrams.shape)
+        pairs[:] = 0
         if kind == HINGE:
             loss = hinge(y, scores, steps, trigrams, nodes, pairs, one)
         elif kind == LABEL_LIKELIHOOD:
@@ -159,11 +162,12 @@ def scaled_rows(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, para
     scaled_trigrams = np.empty(trigrams.shape)
     for b in range(L if trigrams.shape[0] else 0):
         scaled_trigrams[:, b] = trigrams[:, b] * alpha[b]
+    scratch = log_scratch(offsets, s_begin, s_end, L, bigrams, parameters[0])
     for s in range(s_begin, s_end):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         if n == 0:
             continue
-        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters)
+        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters, scratch)
         full = np.empty((max(n - 1, 1), L, L))
         scaled = np.zeros((max(n - 1, 1), L, L))
         for t in range(n - 1):
@@ -192,11 +196,12 @@ def local_marginals(s_begin, s_end, offsets, n_labels, tokens, bigrams, paramete
     """out[t, j] = p(y_t = j) where every step is normalized by itself; states below ``least`` are passed over."""
     L, H = n_labels, logspace.histories(trigrams)
     nothing, arcs = np.zeros(L), np.empty(L)
+    scratch = log_scratch(offsets, s_begin, s_end, L, bigrams, parameters[0])
     for s in range(s_begin, s_end):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         if n == 0:
             continue
-        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters)
+        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters, scratch)
         now, following = np.zeros((H, L)), np.zeros((H, L))
         logspace.outgoing(scores, steps, trigrams, -1, H - 1, L, nothing, arcs)
         now[H - 1] = np.exp(arcs - logspace.log_sum(arcs))

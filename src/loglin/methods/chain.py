@@ -80,8 +80,14 @@ def _partly_trained(iterations: int, p: Problem, true) -> np.ndarray:
 def _likely_mistakes(p: Problem, true, weights: np.ndarray, threshold: float) -> np.ndarray:
     """Wrong labels (or pairs) before a token whose marginal probability exceeds the threshold."""
     L = p.index.n_labels
-    scores = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
-    likely = scores.local_marginals(weights) > threshold
+    marginals = np.full((1, 1), np.nan)
+    if p.order == 1:
+        quick = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
+        marginals = quick.step_marginals(weights)
+    if not np.isfinite(marginals).all():  # second order, or out of the range of numbers
+        careful = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
+        marginals = careful.local_marginals(weights)
+    likely = marginals > threshold
     likely[np.arange(len(likely)), p.gold.codes] = False
     before = np.zeros_like(likely)
     has = np.flatnonzero(true.before[:, -1] >= 0)
