@@ -26,7 +26,7 @@ from loglin.methods.m_estimation import base_model, counted_hmm, m_estimation
 from loglin.methods.problem import Method, Problem
 from loglin.methods.settings import checked_settings
 from loglin.model import Model
-from loglin.optimize.fit import fit_weights
+from loglin.optimize.fit import SINGLE_PRECISION_TOL, fit_weights
 from loglin.optimize.newton import minimize_newton
 from loglin.optimize.record import Iteration, Result, StopTraining
 from loglin.parallel.threads import Threads
@@ -175,8 +175,14 @@ def _optimized(settings, problem: Problem, options: Options, base, first, watch:
             more = np.ones(p.design.n_attributes)
             l1, l2 = np.concatenate([l1, options.l1 * more]), np.concatenate([l2, options.l2 * more])
             method.start = None if first is None else np.concatenate([first, 0 * more])
-        if settings["optimizer"] == "newton":
+        uniform = not np.any(l1) and np.all(l2 == l2[0]) and l2[0] > 0
+        optimizer = settings["optimizer"]
+        if optimizer == "newton":
             return _newton(method, l1, l2, options, watch, interrupted)
+        if optimizer == "dual" and not uniform:
+            raise LoglinError("dual ascent needs one l2 above 0 for all weights and no l1; set optimizer to lbfgs")
+        if optimizer == "dual" or (optimizer == "auto" and uniform and first is None):
+            return _dual_ascent(method, float(l2[0]), options, watch, interrupted)
     else:
         method = make_method(options.criterion, settings, problem, first)
     return fit_weights(
@@ -193,6 +199,36 @@ def _optimized(settings, problem: Problem, options: Options, base, first, watch:
         callback=watch,
         stop=interrupted,
     )
+
+
+def _dual_ascent(method: Method, l2: float, options: Options, watch: Watch, interrupted) -> Result:
+    """M-estimation by one number per sentence; the duality gap decides convergence."""
+    criterion = method.make(_precision(options))
+    began, history, best = time.perf_counter(), [], [np.zeros(criterion.n_features)]
+
+    def report(epoch: int, value: float, gap: float, weights: np.ndarray) -> None:
+        seconds, active = time.perf_counter() - began, int(np.count_nonzero(weights))
+        history.append(Iteration(epoch, value, gap, active, epoch, seconds))
+        best[0] = weights
+        watch(history[-1], weights)
+        if reason := interrupted():
+            raise StopTraining(reason)
+
+    try:
+        weights, value, converged = criterion.dual_ascent(l2, options.tol, options.max_iter, options.seed, report)
+    except StopTraining as stop:
+        return Result(best[0].astype(np.float64), history[-1].value, str(stop), False, history, len(history))
+    gap = history[-1].gradient_norm / max(abs(value), 1e-300)
+    stopped = f"the optimum is at most {gap:.1g} of the objective away: the duality gap is below tol = {options.tol:g}"
+    if not converged:
+        stopped = f"max_iter = {options.max_iter} epochs were reached before convergence"
+    return Result(weights, value, stopped, converged, history, len(history))
+
+
+def _precision(options: Options) -> type:
+    if options.dtype == "auto":
+        return np.float32 if options.tol >= SINGLE_PRECISION_TOL else np.float64
+    return np.dtype(options.dtype).type
 
 
 def _newton(method: Method, l1, l2, options: Options, watch: Watch, interrupted) -> Result:

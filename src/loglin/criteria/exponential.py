@@ -9,6 +9,9 @@ instance weight, normalized to mean one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 
 from loglin.corpus.labels import Gold
@@ -44,20 +47,18 @@ class ExponentialLoss:
         if instance_weights is not None:
             self.share = np.asarray(instance_weights, np.float64) / np.sum(instance_weights)
         self._chunks = chunks_by_size(self.ptr)
-        self._transpose()
         self.evaluations = 0
         self.stochastic = None
 
-    def _transpose(self) -> None:
-        """For every feature the sentences that have it."""
+    @cached_property
+    def _postings(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list]:
+        """For every feature the sentences that have it: lists, and chunks of them."""
         sizes = np.zeros(self.n_features, np.int64)
         keys.count(self.ids, sizes)
-        self.posting_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.postings = np.empty(len(self.ids), np.uint32)
-        self.posting_values = np.empty(len(self.values), self.dtype)
-        cursor = self.posting_ptr[:-1].copy()
-        keys.transpose(self.ptr, self.ids, self.values, 0, cursor, self.postings, self.posting_values)
-        self._feature_chunks = chunks_by_size(self.posting_ptr)
+        ptr = np.concatenate([[0], np.cumsum(sizes)])
+        postings, values = np.empty(len(self.ids), np.uint32), np.empty(len(self.values), self.dtype)
+        keys.transpose(self.ptr, self.ids, self.values, 0, ptr[:-1].copy(), postings, values)
+        return ptr, postings, values, chunks_by_size(ptr)
 
     def margins(self, weights: np.ndarray) -> np.ndarray:
         """w·f of every sentence."""
@@ -68,10 +69,8 @@ class ExponentialLoss:
     def total(self, amounts: np.ndarray) -> np.ndarray:
         """Σ_s amounts[s]·f_s."""
         out, a = np.empty(self.n_features, self.dtype), amounts.astype(self.dtype)
-        self.threads.map(
-            lambda b, e: kernels.sum_weights(b, e, self.posting_ptr, self.postings, self.posting_values, a, out),
-            self._feature_chunks,
-        )
+        *lists, chunks = self._postings
+        self.threads.map(lambda b, e: kernels.sum_weights(b, e, *lists, a, out), chunks)
         return out
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
@@ -91,6 +90,45 @@ class ExponentialLoss:
         """The Hessian's diagonal, where no feature occurs twice in a sentence."""
         return self.total(self.share * np.exp(np.minimum(-self.margins(weights), STEEPEST)))
 
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """‖f‖² of every sentence."""
+        squares = np.empty(len(self.share))
+        kernels.square_norms(self.ptr, self.ids, self.values, np.zeros(self.n_features), squares)
+        return squares
+
+    def dual_ascent(
+        self, l2: float, tol: float, max_epochs: int, seed: int, report: Callable[[int, float, float, np.ndarray], None]
+    ) -> tuple[np.ndarray, float, bool]:
+        """Weights of the l2-penalized optimum by coordinate ascent on one number a_s per sentence.
+
+            D(a) = Σ share·(a − a·log a) − ‖Σ share·a·f − E‖² / 2·l2 ≤ value(w) + ½·l2·‖w‖²
+
+        An epoch costs an evaluation, and the gap between the two sides tells how far the optimum is at most;
+        it ends when the gap is below ``tol`` of the value. Calls report(epoch, value, gap, weights).
+        """
+        a, order = np.ones(len(self.share)), np.random.default_rng(seed)
+        lists, value, gap = (self.ptr, self.ids, self.values), np.inf, np.inf
+        w = self._dual_weights(a, l2).astype(self.dtype)
+        for epoch in range(1, max_epochs + 1):
+            self.evaluations += 1
+            sentences = order.permutation(len(a))
+            kernels.ascend_dual(sentences, *lists, self._squares, self.share, l2, a, w)
+            z = self.margins(w)
+            steep = np.exp(np.minimum(-z, 700.0))
+            gap = float(self.share @ (steep - a + a * (np.log(np.maximum(a, 1e-300)) + z)))
+            value = float(self.share @ steep + np.dot(w, self.expected)) + 0.5 * l2 * float(np.dot(w, w))
+            report(epoch, value, gap, w)
+            if gap <= tol * abs(value):
+                break
+        return self._dual_weights(a, l2), value, gap <= tol * abs(value)
+
+    def _dual_weights(self, a: np.ndarray, l2: float) -> np.ndarray:
+        """w = (Σ share·a·f − E) / l2."""
+        total = -self.expected.copy()
+        kernels.add_lists(self.ptr, self.ids, self.values, self.share * a, total)
+        return total / l2
+
     def missed(self, l1: float = 0.0, passes: int = 60) -> float:
         """How far E lies outside the cone of the observed f, as a share of ‖E‖; 0 if it lies inside.
 
@@ -98,9 +136,8 @@ class ExponentialLoss:
         unpenalized value falls for ever. An l1 penalty forgives that much of every coordinate.
         """
         n, size = len(self.share), float(np.linalg.norm(self.expected))
-        a, residual, squares = np.zeros(n), -self.expected.copy(), np.empty(n)
+        a, residual, squares = np.zeros(n), -self.expected.copy(), self._squares
         lists = (self.ptr, self.ids, self.values)
-        kernels.square_norms(*lists, np.zeros(self.n_features), squares)
         order, before = np.arange(n), np.inf
         for _ in range(passes):
             moved = kernels.descend_dual(order, *lists, squares, l1, a, residual)

@@ -92,7 +92,7 @@ def build_index(
     triples = np.empty(0, np.int64)
     if order == 2:
         inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
-        triples = np.arange(L**3) if everything.triples else _observed_triples(gold.allowed(), step[inside], L)
+        triples = np.arange(L**3) if everything.triples else _observed_triples(gold, step[inside])
     return FeatureIndex(
         L,
         ptr,
@@ -150,10 +150,15 @@ def _with_attributes(design: Design, tokens: np.ndarray, pair: np.ndarray, L: in
     return distinct
 
 
-def _observed_triples(allowed: np.ndarray, tokens: np.ndarray, L: int) -> np.ndarray:
+def _observed_triples(gold: Gold, tokens: np.ndarray) -> np.ndarray:
     """Label triples seen at t − 2, t − 1, t for the given tokens t."""
-    patterns = np.unique(np.concatenate([allowed[tokens - 2], allowed[tokens - 1], allowed[tokens]], axis=1), axis=0)
-    seen = np.zeros((L, L, L), bool)
-    for a, b, c in patterns.reshape(-1, 3, L):
-        seen |= a[:, None, None] & b[:, None] & c
+    L, codes = gold.n_labels, gold.codes.astype(np.int64)
+    a, b, c = codes[tokens - 2], codes[tokens - 1], codes[tokens]
+    certain = (a >= 0) & (b >= 0) & (c >= 0)
+    seen = np.bincount((a * L * L + b * L + c)[certain], minlength=L**3).reshape(L, L, L) > 0
+    if not certain.all():
+        allowed, doubtful = gold.allowed(), tokens[~certain]
+        patterns = np.concatenate([allowed[doubtful - 2], allowed[doubtful - 1], allowed[doubtful]], axis=1)
+        for x, y, z in np.unique(patterns, axis=0).reshape(-1, 3, L):
+            seen |= x[:, None, None] & y[:, None] & z
     return np.flatnonzero(seen)

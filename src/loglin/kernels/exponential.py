@@ -120,3 +120,41 @@ def descend_dual(order, ptr, ids, values, squares, least, a, r):
             for q in range(ptr[s], ptr[s + 1]):
                 r[ids[q]] += step * values[q] if weighted else step
     return moved
+
+
+# Given the others, a_s solves a = exp(−f_s·w), w moving with it by (a − a_s)·share_s·f_s / l2; with
+# q = share_s·‖f_s‖² / l2 and u = log a:  u + q·e^u = q·a_s − f_s·w, by Newton's method
+@kernel
+def ascend_dual(order, ptr, ids, values, squares, share, l2, a, w):
+    """One pass of coordinate ascent on the dual of the l2-penalized loss; w = (Σ share·a·f − E) / l2 is kept."""
+    weighted = values.shape[0] > 0
+    for s in order:
+        first, last = u8(ptr[s]), u8(ptr[s + 1])
+        z = 0.0
+        for i in range(first, last):
+            z += w[u8(ids[i])] * values[i] if weighted else w[u8(ids[i])]
+        q = share[s] * squares[s] / l2
+        right = q * a[s] - z
+        u = np.log(right / q) if right > q else min(right, 0.0)  # at or above the root, so steps never overshoot
+        for _ in range(50):
+            e = q * np.exp(u)
+            step = (u + e - right) / (1 + e)
+            u -= step
+            if abs(step) < 1e-12 * max(1.0, abs(u)):
+                break
+        new = np.exp(u)
+        move = (new - a[s]) * share[s] / l2
+        a[s] = new
+        for i in range(first, last):
+            f = u8(ids[i])
+            w[f] += move * values[i] if weighted else move
+
+
+@kernel
+def add_lists(ptr, ids, values, amounts, out):
+    """out[f] += amounts[s]·v for every f of every list s."""
+    weighted = values.shape[0] > 0
+    for s in range(ptr.shape[0] - 1):
+        amount = amounts[s]
+        for q in range(u8(ptr[s]), u8(ptr[s + 1])):
+            out[u8(ids[q])] += amount * values[q] if weighted else amount

@@ -37,7 +37,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     | {"base": ("hmm", ("hmm", "uniform", "empirical", "sampled")), "base_order": (2, (1, 2))}
     | {"keep_base": (True, FLAG), "input_features": (False, FLAG)}
     | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
-    | {"optimizer": ("lbfgs", ("lbfgs", "newton"))},
+    | {"optimizer": ("auto", ("auto", "dual", "lbfgs", "newton"))},
 }
 PARTIAL = ("crf", "margin", "accuracy", "expected-accuracy", "boosting")  # learn from partly labelled text too
 
@@ -53,6 +53,9 @@ def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
             raise LoglinError(
                 f"criterion {criterion} has no setting {name!r}; it has {', '.join(known) if known else 'none'}"
             )
+        if name == "base" and not isinstance(value, str):  # a model or a sampler, which is looked at when used
+            values[name] = value
+            continue
         values[name] = _checked(f"{criterion}'s setting {name}", value, known[name][1])
     return values
 
