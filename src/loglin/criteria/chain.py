@@ -11,9 +11,10 @@ import numpy as np
 
 from loglin.corpus.labels import Gold
 from loglin.criteria.scoring import Scorer
-from loglin.features.design import Design
+from loglin.features.design import NO_VALUES, Design
 from loglin.features.index import FeatureIndex
 from loglin.kernels import gradient as gradient_kernels
+from loglin.kernels import keys
 from loglin.parallel.threads import Threads, chunks_by_size
 
 
@@ -62,9 +63,12 @@ class ChainCriterion:
         starts = np.repeat(self.index.bigram_ptr[incidence.ids] - ends[:-1], counts)
         features = (starts + np.arange(ends[-1])).astype(np.uint32)
         ptr = ends[incidence.ptr]
-        sizes = np.bincount(features, minlength=len(self.index.bigram_pairs))
-        posting_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._bigram_postings = posting_ptr, np.argsort(features, kind="stable").astype(np.uint32)
+        sizes, places = np.zeros(len(self.index.bigram_pairs), np.int64), np.empty(len(features), np.uint32)
+        keys.count(features, sizes)
+        posting_ptr = np.concatenate([[0], np.cumsum(sizes)])
+        one_each = np.arange(len(features) + 1)
+        keys.transpose(one_each, features, NO_VALUES, 0, posting_ptr[:-1].copy(), places, NO_VALUES)
+        self._bigram_postings = posting_ptr, places
         # kernels number the weights of all kinds in one vector
         return ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features]
 
