@@ -28,6 +28,7 @@ STAGES = [
     "significance",
     "decode",
     "watch",
+    "solving",
     "training",
     "tagger_files",
     "estimators",

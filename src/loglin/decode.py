@@ -289,6 +289,11 @@ class Decoder:
             votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}
             if votes:
                 found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
+        if self.model.base is not None and design.corpus is not None:
+            emitted = self.model.base.emission_scores(design.corpus)[token]
+            found.append(
+                Vote("base model: log p(token | label)", 1.0, dict(zip(labels, emitted.tolist(), strict=True)))
+            )
         return sorted(found, key=lambda v: -max(abs(x) for x in v.votes.values()))
 
     def explain(self, design: Design, words: list[str], position: int) -> Explanation:

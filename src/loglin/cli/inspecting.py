@@ -60,6 +60,8 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "task": model.task,
         "labels": model.labels,
         "order": model.order,
+        "base": _base(model.base),
+        "decoding": model.decoding,
         "templates": _templates(model),
         "attributes": model.extractor.n_attributes,
         "features": model.index.n_features,
@@ -69,6 +71,13 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "transitions": _top_transitions(model, top, label),
         "record": {k: v for k, v in model.record.items() if k != "history"},
     }
+
+
+def _base(base) -> dict[str, Any] | None:
+    """The base model in numbers."""
+    if base is None:
+        return None
+    return {"order": base.order, "columns": base.columns, "values": [e.shape[1] for e in base.emissions]}
 
 
 def _templates(model) -> list[dict[str, Any]]:
@@ -152,6 +161,13 @@ def _overview_lines(value: dict[str, Any]) -> list[str]:
         f"{len(labels)} labels: {_wrapped(labels)}",
         f"{value['attributes']:,} attributes, {value['features']:,} features ({active})",
     ]
+    if value["base"]:
+        numbers = zip(value["base"]["columns"], value["base"]["values"], strict=True)
+        columns = ", ".join(f"column {c} ({n:,} values)" for c, n in numbers)
+        lines.append(f"base model: HMM of order {value['base']['order']} that emits {columns}")
+    if value["decoding"]:
+        told = ", ".join(f"{k} {_plain(v)}" for k, v in value["decoding"].items() if k != "scale")
+        lines.append(f"decoding: {told}")
     if value["templates"]:
         lines += ["", "templates"]
         width = max(len(t["template"]) for t in value["templates"])

@@ -22,6 +22,13 @@ label_column = click.option(
     show_default=True,
     help="Column of the labels, from 0, or from -1 backwards.",
 )
+decoding = click.option(
+    "--decoding",
+    type=click.Choice(["global", "local", "nota", "scaled"]),
+    help="How steps score, if not as the model was trained to: as they are, each normalized, with none of the above, "
+    "scaled.",
+)
+beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so many states a step; 0: exactly.")
 text_format = click.option(
     "--format",
     "text_format",
@@ -45,6 +52,11 @@ CRITERIA = (
     "expected-accuracy",
     "boosting",
 )
+
+
+def decoding_of(decoding: str | None, beam: int | None) -> dict[str, Any]:
+    """What a Decoder is told beyond the model's own way."""
+    return ({"steps": decoding} if decoding else {}) | ({"beam": beam} if beam is not None else {})
 
 
 def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -141,11 +141,15 @@ def train_command(data, template, output, as_json, **given) -> None:
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
 @click.option("--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities.")
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@shared.decoding
+@shared.beam
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
-def tag_command(model, file, output, marginals, nbest, constrain, text_format, encoding, threads, as_json) -> None:
+def tag_command(
+    model, file, output, marginals, nbest, constrain, decoding, beam, text_format, encoding, threads, as_json
+) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
     from loglin.corpus import conll
     from loglin.corpus.files import ReadAhead
@@ -162,7 +166,7 @@ def tag_command(model, file, output, marginals, nbest, constrain, text_format, e
     if blocks is not None and threads != 1:
         blocks = ReadAhead(blocks)  # while the model is opened, and then while a block is tagged
     trained = _tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain)
+    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam))
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -187,19 +191,21 @@ def tag_command(model, file, output, marginals, nbest, constrain, text_format, e
 @click.argument("model")
 @click.argument("file")
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@shared.decoding
+@shared.beam
 @click.option("--label-column", type=int, help="Column of the labels; default: as in training.")
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
-def eval_command(model, file, constrain, label_column, text_format, encoding, threads, as_json) -> None:
+def eval_command(model, file, constrain, decoding, beam, label_column, text_format, encoding, threads, as_json) -> None:
     """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval."""
     from loglin.decode import Decoder
     from loglin.model import Model
     from loglin.tagger_files import evaluated
 
     trained = _tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain)
+    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam))
     kind = detected_format(file, text_format)
     result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
     if unseen:

@@ -29,8 +29,8 @@ from loglin.models.expectations import expectations
 from loglin.models.hmm import HMM
 
 
-def counted_hmm(settings: dict, problem: Problem, order: int, transition_smoothing: float = 0.0) -> HMM:
-    """The HMM of the training data; unknown values are treated as the templates do."""
+def counted_hmm(settings: dict, problem: Problem, order: int) -> HMM:
+    """The HMM of the training data; a base model treats unknown values as the templates do."""
     corpus = problem_corpus(problem)
     return HMM.fit(
         corpus,
@@ -40,9 +40,13 @@ def counted_hmm(settings: dict, problem: Problem, order: int, transition_smoothi
         columns=chosen_columns(settings["columns"]),
         smoothing=settings["smoothing"],
         prior=settings["prior"],
-        transition_smoothing=transition_smoothing,
-        oov="first" if problem.extractor.templates.oov == "first" else "unseen",
+        transition_smoothing=settings.get("transition_smoothing", 0.0),
+        oov=settings.get("oov", _oov(problem)),
     )
+
+
+def _oov(problem: Problem) -> str:
+    return "first" if problem.extractor.templates.oov == "first" else "unseen"
 
 
 def problem_corpus(problem: Problem) -> Corpus:
@@ -83,7 +87,7 @@ def base_model(settings: dict, problem: Problem) -> HMM | None:
             problem.gold.codes,
             problem.labels,
             columns=chosen_columns(settings["columns"]),
-            oov="first" if problem.extractor.templates.oov == "first" else "unseen",
+            oov=_oov(problem),
             legal=schemes.legal(names, scheme) if scheme else None,
         )
     else:

@@ -31,7 +31,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "accuracy": _FROM_CRF | {"sharpness": (4.0, NUMBER)},
     "expected-accuracy": dict(_FROM_CRF),
     "boosting": dict(_FROM_CRF),
-    "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER)},
+    "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER), "oov": ("first", ("first", "unseen"))},
     "m-estimation": _START
     | _BASE
     | {"base": ("hmm", ("hmm", "uniform", "empirical", "sampled")), "base_order": (2, (1, 2))}
