@@ -366,3 +366,16 @@ def test_the_locally_uniform_base_finds_no_chunk(chunks):
     hmm = HMM.locally_uniform(training, codes, LABELS)
     np.testing.assert_allclose(hmm.visits(), [1, 1 / 3, 1])
     assert f1(gold, hmm.predict(test), test.offsets) == 0
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_labels_in_another_order(order):
+    corpus = from_sentences([["a", "b", "c"], ["b"], ["c", "a"]] * 3)
+    codes = np.array([0, 1, 2, 1, 2, 0] * 3)
+    hmm = HMM.fit(corpus, codes, ["X", "Y", "Z"], order=order, smoothing=0.5)
+    other = hmm.with_labels(["Z", "X", "Y"])
+    assert other.log_probability(corpus, np.array([1, 2, 0])[codes]) == pytest.approx(
+        hmm.log_probability(corpus, codes)
+    )
+    with pytest.raises(LoglinError, match="give the same"):
+        hmm.with_labels(["X", "Y"])

@@ -21,7 +21,7 @@ from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import scale_factors
 from loglin.methods.m_estimation import base_model, counted_hmm
 from loglin.methods.problem import Problem
-from loglin.methods.settings import checked_settings
+from loglin.methods.settings import BASES, checked_settings
 from loglin.model import Model
 from loglin.optimize.record import Iteration
 from loglin.parallel.threads import Threads
@@ -88,6 +88,8 @@ def train(
     problem.require_labels(options.criterion)
     if options.criterion == "hmm":
         return _counted_model(settings, problem, options, began)
+    if options.criterion == "m-estimation":
+        settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
     kept = base if settings.get("keep_base") else None
     decoding = _decoding(settings)
@@ -157,6 +159,16 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
     return wanted
 
 
+def _loaded_base(base: Any) -> Any:
+    """The base model of a model file, where the setting names one."""
+    if not isinstance(base, str) or base in BASES:
+        return base
+    found = Model.load(base).base
+    if found is None:
+        raise LoglinError(f"{base} has no base model; train one with criterion hmm")
+    return found
+
+
 def _decoding(settings: dict) -> dict:
     """How a model of this criterion decodes, beyond plainly."""
     steps, beam = settings.get("decoding", "global"), settings.get("beam", 0)
@@ -178,12 +190,16 @@ def _counted_model(settings: dict, problem: Problem, options: Options, began: fl
         L, np.zeros(n + 1, np.int64), nothing.astype(np.uint16), np.zeros(1, np.int64), nothing, nothing,
         np.empty(0, np.int64),
     )  # fmt: skip
-    loss = -float(hmm.log_probability(problem.design.corpus, problem.gold.codes).sum())
+    losses = -hmm.log_probability(problem.design.corpus, problem.gold.codes)
+    zeros = int(np.isinf(losses).sum())
+    stopped = "an HMM is counted, not optimized; the objective is −log q(x, y)"
+    if zeros:
+        stopped += f" without {zeros} sentences, which are impossible: a value's first occurrence counted as <oov>"
     record = _record(options, problem, began) | {
-        "objective": loss,
+        "objective": float(losses[np.isfinite(losses)].sum()),
         "iterations": 0,
         "evaluations": 1,
-        "stopped": "an HMM is counted, not optimized; the objective is −log q(x, y)",
+        "stopped": stopped,
         "converged": True,
         "n_features": sum(e.size for e in hmm.emissions) + hmm.transition.size,
         "active_features": 0,

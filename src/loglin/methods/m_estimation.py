@@ -76,9 +76,7 @@ def base_model(settings: dict, problem: Problem) -> HMM | None:
         return None
     corpus = problem_corpus(problem)
     if isinstance(base, HMM):
-        if list(base.labels) != list(problem.labels):
-            raise LoglinError(f"the base model has the labels {base.labels}, the data {problem.labels}; give the same")
-        hmm = base
+        hmm = base.with_labels(problem.labels)
     elif base == "uniform":
         names = [str(label) for label in problem.labels]
         scheme = schemes.detect(names)

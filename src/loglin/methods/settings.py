@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from loglin.errors import LoglinError
 
 NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
+
+BASES = ("hmm", "uniform", "empirical", "sampled")
 
 # criterion → setting → (default, allowed)
 _LOCAL = {"decoding": ("local", ("local", "global", "nota", "scaled")), "beam": (0, WHOLE)}
@@ -34,7 +37,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER), "oov": ("first", ("first", "unseen"))},
     "m-estimation": _START
     | _BASE
-    | {"base": ("hmm", ("hmm", "uniform", "empirical", "sampled")), "base_order": (2, (1, 2))}
+    | {"base": ("hmm", (*BASES, "the file of a model that has one")), "base_order": (2, (1, 2))}
     | {"keep_base": (True, FLAG), "input_features": (False, FLAG)}
     | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
     | {"optimizer": ("auto", ("auto", "dual", "lbfgs", "newton"))},
@@ -53,8 +56,8 @@ def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
             raise LoglinError(
                 f"criterion {criterion} has no setting {name!r}; it has {', '.join(known) if known else 'none'}"
             )
-        if name == "base" and not isinstance(value, str):  # a model or a sampler, which is looked at when used
-            values[name] = value
+        if name == "base" and (not isinstance(value, str) or os.path.isfile(value)):
+            values[name] = value  # a model, its file or a sampler, which is looked at when used
             continue
         values[name] = _checked(f"{criterion}'s setting {name}", value, known[name][1])
     return values

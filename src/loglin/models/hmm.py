@@ -9,7 +9,7 @@ Estimated by counting; every sum over all sentences is exact, see models/paths.p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -123,6 +123,16 @@ class HMM:
                 "(L + 1, L + 1) transitions with START and STOP last, and rows that sum to at most one"
             )
         return hmm
+
+    def with_labels(self, labels: Sequence) -> HMM:
+        """The same model with its labels in another order."""
+        if sorted(map(str, labels)) != sorted(map(str, self.labels)):
+            raise LoglinError(f"the base model has the labels {self.labels}, the data {list(labels)}; give the same")
+        order = np.array([self.labels.index(label) for label in labels])
+        ends = np.append(order, len(order))  # START, or STOP, stays last
+        histories = ends if self.order == 2 else [0]
+        transition = self.transition[np.ix_(histories, ends, ends)]
+        return replace(self, labels=list(labels), transition=transition, emissions=[e[order] for e in self.emissions])
 
     # ------------------------------------------------------------------ what is emitted
 
