@@ -13,6 +13,7 @@ from loglin.corpus.labels import Gold
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.local import Instances, LocalLikelihood
 from loglin.criteria.sentences import WholeSentences
+from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
 from loglin.features.index import build_index
@@ -248,3 +249,42 @@ def test_softmax_margin_is_likelihood_without_costs():
     plain = ConditionalLikelihood(design, gold, index, None, np.float64)
     free = criterion_of("margin", {"cost": 0}, design, gold, index, 1)
     assert free(weights)[0] == pytest.approx(plain(weights)[0])
+
+
+@pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_perceptron_learns_every_kind_of_feature(order, template):
+    """Averaged weights against a plain loop over feature vectors, the guesses by enumeration."""
+    design, gold, index = problem(2, template=template, order=order, values=True)
+    likelihood = ConditionalLikelihood(design, gold, index, None, np.float64)
+    learner = StochasticLearner(likelihood, seed=3)
+    found = learner.perceptron(3)
+    rng = np.random.default_rng(3)
+    cuts, sentences = design.offsets.tolist(), np.flatnonzero(np.diff(design.offsets) > 0)
+    weights, total, clock = np.zeros(index.n_features), np.zeros(index.n_features), 0
+    for _ in range(3):
+        mistakes = 0
+        for s in rng.permutation(sentences):
+            parts = list(parts_of(design, index, weights))[s]
+            guess = oracle.ranked(oracle.chain(*parts))[0][0]
+            true = gold.codes[cuts[s] : cuts[s + 1]].tolist()
+            total += weights
+            clock += 1
+            mistakes += sum(a != b for a, b in zip(guess, true, strict=True))
+            if list(guess) != true:
+                weights = weights + counts_of(design, index, s, true) - counts_of(design, index, s, guess)
+        if not mistakes:
+            break
+    # weights − sums / clock, with a change at time t weighing t: the mean of the weights before each sentence,
+    # and of those after the last in place of those before the first
+    assert found == pytest.approx(total / clock, abs=1e-9)
+
+
+def counts_of(design, index, s: int, labels) -> np.ndarray:
+    """f(x, y) of sentence s by one-sided differences of its score, which is linear in the weights."""
+
+    def score(weights):
+        return oracle.chain_score(*list(parts_of(design, index, weights))[s], labels)
+
+    eye = np.eye(index.n_features)
+    return np.array([score(row) for row in eye]) if len(labels) else np.zeros(index.n_features)

@@ -16,6 +16,7 @@ from loglin.criteria.scoring import Scorer
 from loglin.features.design import Design
 from loglin.kernels import stochastic as kernels
 from loglin.kernels.gradient import fill_table
+from loglin.kernels.perceptron import perceptron_epoch
 
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
@@ -236,14 +237,16 @@ class StochasticLearner:
         After every epoch ``report(epoch, mistakes, average)`` may end it by returning True.
         """
         table_sum, weights_sum, T_sum = (np.zeros_like(a) for a in (self.table, self.weights, self.T))
+        cube, cube_sum, has_triple = self._cubes()
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
         clock = 0.0
         for epoch in range(epochs):
-            clock, mistakes = kernels.perceptron_epoch(
+            clock, mistakes = perceptron_epoch(
                 self.rng.permutation(self.sentences),
                 self.criterion.design.offsets,
                 self.index.n_labels,
                 self.scorer.tokens,
+                self.criterion.bigrams,
                 self.allowed_bits,
                 self.criterion.labels,
                 self.table,
@@ -253,6 +256,9 @@ class StochasticLearner:
                 self.T,
                 T_sum,
                 self.pair_number,
+                cube,
+                cube_sum,
+                has_triple,
                 clock,
                 self.longest,
                 predicted,
@@ -261,10 +267,22 @@ class StochasticLearner:
             def average(clock=clock) -> np.ndarray:
                 sums = weights_sum.astype(np.float64)
                 self._read_rows(table_sum, sums)
-                pairs = T_sum[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
-                self.index.split(sums)[2][:] = pairs
-                return self.get() - sums / max(clock, 1.0)
+                weights, triples = self.get(), self.index.triples
+                self.index.split(sums)[2][:] = T_sum[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+                self.index.split(sums)[3][:] = cube_sum.reshape(-1)[triples]
+                self.index.split(weights)[3][:] = cube.reshape(-1)[triples]
+                return weights - sums / max(clock, 1.0)
 
             if (report is not None and report(epoch + 1, int(mistakes), average)) or mistakes == 0:
                 break
         return average()
+
+    def _cubes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Label trigrams as a cube, their sums for the average, and which there are; empty in first order."""
+        L = self.index.n_labels
+        cube = self.index.trigrams(self.weights)
+        if cube is None:
+            return np.zeros((0, L, L)), np.zeros((0, L, L)), np.zeros((0, L, L), bool)
+        has = np.zeros(L**3, bool)
+        has[self.index.triples] = True
+        return cube, np.zeros_like(cube), has.reshape(cube.shape)

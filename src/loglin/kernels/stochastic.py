@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loglin.kernels.chain import new_scratch, score_tokens, sentence
+from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import kernel
 from loglin.kernels.rows import best_rows, exp_row, spread_row
 
@@ -139,76 +139,3 @@ def viterbi(n, n_labels, e, T, back, out, o):
         if t > 0:
             label = back[t, label]
     return score
-
-
-@kernel
-def perceptron_epoch(
-    order,
-    offsets,
-    n_labels,
-    tokens,
-    allowed_bits,
-    labels,
-    table,
-    table_sum,
-    weights,
-    weights_sum,
-    T,
-    T_sum,
-    pair_number,
-    clock,
-    longest,
-    predicted,
-):
-    """Structured perceptron: on a mistake, add the gold features and take away the predicted ones.
-
-    The sums weigh every change by the time left until now, so that weights − sums / clock is the average
-    over all sentences seen. Sentences without a full annotation are passed over. Returns clock, mistakes.
-    """
-    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
-    gold = labels[0]
-    e = np.zeros((longest, table.shape[1]), table.dtype)
-    back = np.zeros((longest, table.shape[1]), np.int32)
-    mistakes = 0
-    one = T[0, 0] * 0 + 1
-    for i in range(order.shape[0]):
-        s = order[i]
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
-        clock += 1
-        certain = n > 0
-        for t in range(n):
-            certain = certain and gold[first + t] >= 0
-        if not certain:
-            continue
-        score_tokens(first, n, tokens, table, weights, e)
-        viterbi(n, n_labels, e, T, back, predicted, first)
-        now = one * clock
-        for t in range(n):
-            y, p = gold[first + t], predicted[first + t]
-            if y != p:
-                mistakes += 1
-                for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
-                    row = row_ids[q]
-                    v = row_values[q] if row_values.shape[0] else one
-                    table[row, y] += v
-                    table_sum[row, y] += v * now
-                    if (allowed_bits[row, p >> 3] >> (p & 7)) & 1:
-                        table[row, p] -= v
-                        table_sum[row, p] -= v * now
-                for q in range(entry_ptr[first + t], entry_ptr[first + t + 1]):
-                    v = entry_values[q] if entry_values.shape[0] else one
-                    if entry_labels[q] == y:
-                        weights[entry_ids[q]] += v
-                        weights_sum[entry_ids[q]] += v * now
-                    elif entry_labels[q] == p:
-                        weights[entry_ids[q]] -= v
-                        weights_sum[entry_ids[q]] -= v * now
-            if t > 0:
-                y0, p0 = gold[first + t - 1], predicted[first + t - 1]
-                if y != p or y0 != p0:
-                    T[y0, y] += 1
-                    T_sum[y0, y] += now
-                    if pair_number[p0, p] >= 0:
-                        T[p0, p] -= 1
-                        T_sum[p0, p] -= now
-    return clock, mistakes

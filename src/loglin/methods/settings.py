@@ -42,7 +42,14 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
     | {"optimizer": ("auto", ("auto", "dual", "lbfgs", "newton"))},
 }
-PARTIAL = ("crf", "margin", "accuracy", "expected-accuracy", "boosting")  # learn from partly labelled text too
+PARTIAL = (
+    "crf",
+    "perceptron",
+    "margin",
+    "accuracy",
+    "expected-accuracy",
+    "boosting",
+)  # learn from partly labelled text too
 
 
 def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
