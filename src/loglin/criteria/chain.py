@@ -94,7 +94,8 @@ class ChainCriterion:
         diagonal = np.empty(self.n_features, self.dtype)
         unigram, bigram, pair, triple = self.index.split(diagonal)
         self.scorer.gradient(self.residuals, unigram, squared=True)
-        self._sum_steps(np.abs(self.step_residuals), bigram)
+        p = np.minimum(np.abs(self.step_residuals), 1)  # as of tokens: |p − y|·(1 − |p − y|) = p·(1 − p)
+        self._sum_steps(p * (1 - p), bigram)
         pair[:] = np.abs(pairs).reshape(-1)[self.index.pairs] / 2  # p·(1 − p) of few, large p
         triple[:] = np.abs(triples).reshape(-1)[self.index.triples] / 2
         return diagonal

@@ -113,18 +113,21 @@ class StochasticLearner:
             self.dtype.type(share),
             self.memory,
             self.pair_memory,
+            self.step_memory,
             self.longest,
             np.zeros_like(criterion.step_residuals),
         )
 
     def remember(self) -> None:
-        """Keep the residuals of every token and sentence from now on."""
+        """Keep the residuals of every token, step and sentence from now on."""
         design = self.criterion.design
         self.memory = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
         self.pair_memory = np.zeros((design.n_sentences, len(self.index.pairs)), self.dtype)
+        self.step_memory = np.zeros_like(self.criterion.step_residuals)
 
     def forget(self) -> None:
         self.memory = self.pair_memory = np.zeros((0, 0), self.dtype)
+        self.step_memory = np.zeros(0, self.dtype)
 
     def shrink(self, penalty: Penalties, amount: float) -> None:
         """The penalty's share of a step: w ← soft(w, amount·l1) / (1 + amount·l2)."""
@@ -184,6 +187,7 @@ class StochasticLearner:
                 report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
                 self.reset(np.zeros(self.index.n_features))
+                self.near = False
                 break
             if dual and loss > ENOUGH * before:
                 break

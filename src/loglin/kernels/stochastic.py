@@ -45,6 +45,7 @@ def descend(
     share,
     memory,
     pair_memory,
+    step_memory,
     longest,
     residual,
 ):
@@ -61,7 +62,7 @@ def descend(
     scratch = new_scratch(longest, width, n_labels, bigrams[0].shape[0] > 0, table)
     r = np.zeros((longest, width), table.dtype)
     X, XD = np.zeros((width, width), table.dtype), np.zeros((width, width))
-    loss = 0.0
+    loss, unsafe = 0.0, 0
     weight = rate * 0 + 1
     for i in range(order.shape[0]):
         s = order[i]
@@ -79,8 +80,11 @@ def descend(
         one = sentence(
             first, n, n_labels, tokens, bigrams, labels, parameters, None, weight, scratch, r, X, XD, residual
         )
-        if not abs(one) < np.inf:  # weights this large mean that the steps are too long
-            return np.inf
+        if not abs(one) < np.inf:  # passed over; if there are many, the steps are too long
+            unsafe += 1
+            if unsafe * 20 > order.shape[0] + 20:
+                return np.inf
+            continue
         loss += one
         if memory.shape[0]:
             for t in range(n):
@@ -118,7 +122,11 @@ def descend(
             if bigrams[0].shape[0]:
                 for q in range(bigrams[0][first], bigrams[0][first + n]):
                     f = bigrams[1][q]
-                    weights[f] += rate * residual[q]
+                    change = residual[q]
+                    if memory.shape[0]:
+                        change = share * (change - step_memory[q])
+                        step_memory[q] += change
+                    weights[f] += rate * change
                     residual[q] = 0
                     M_exp[f] = np.exp(weights[f])
     return loss
