@@ -256,8 +256,10 @@ def _newton(method: Method, l1, l2, options: Options, watch: Watch, interrupted)
 def _initial_weights(settings: dict, problem: Problem, options: Options, interrupted) -> np.ndarray | None:
     """Weights to start from: those of another criterion on the same problem."""
     init = settings.get("init")
-    if not init:
+    if init is None or init == "":
         return None
+    if not isinstance(init, str):  # a model, or the estimator that holds one
+        return transferred_weights(getattr(init, "model_", init), problem.extractor, problem.labels, problem.index)
     if init == options.criterion or init == "hmm":
         raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
     other = checked_settings(init, None) | {"init": None}

@@ -47,6 +47,8 @@ def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
     if criterion not in CRITERIA:
         raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(CRITERIA)}")
     known = CRITERIA[criterion]
+    if not isinstance(given, Mapping | None):
+        raise LoglinError(f"settings are {given!r}; give a dict from names to values")
     values = {name: default for name, (default, _) in known.items()}
     for name, value in (given or {}).items():
         if name not in known:
@@ -76,6 +78,8 @@ def _checked(place: str, value: Any, allowed: Any) -> Any:
         try:
             number = int(value) if allowed == WHOLE else float(value)
         except (TypeError, ValueError):
+            number = math.nan
+        if isinstance(value, bool) or (isinstance(value, float) and number != value):
             number = math.nan
         if not math.isfinite(number) or number < 0:
             raise LoglinError(f"{place} is {value!r}; give {allowed} of at least 0")
