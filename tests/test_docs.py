@@ -1,4 +1,4 @@
-"""Every example in README.md is run."""
+"""Every example in README.md and docs/criteria.md is run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.ingredients import generate
+from loglin.methods.settings import CRITERIA
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "docs/criteria.md")}
+COMMANDS = {"README.md": 9, "docs/criteria.md": 4}  # at least so many
 
 
-def blocks(language: str) -> list[str]:
-    """The contents of the README's code blocks in one language."""
-    pieces = README.split("```")[1::2]  # what stands between an opening and a closing fence
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    """The contents of a page's code blocks in one language."""
+    pieces = PAGES[page].split("```")[1::2]  # what stands between an opening and a closing fence
     return [text for name, _, text in (piece.partition("\n") for piece in pieces) if name == language]
 
 
@@ -38,9 +41,10 @@ def kitchen(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_shell_examples(kitchen):
-    commands = [line for block in blocks("sh") for line in block.splitlines() if line.strip()]
-    assert len(commands) >= 9
+@pytest.mark.parametrize("page", PAGES)
+def test_shell_examples(kitchen, page):
+    commands = [line for block in blocks("sh", page) for line in block.splitlines() if line.strip()]
+    assert len(commands) >= COMMANDS[page]
     for command in commands:
         program, *words = shlex.split(command)
         assert program == "loglin"
@@ -52,16 +56,26 @@ def test_shell_examples(kitchen):
         assert result.exit_code == 0, (command, result.output, result.exception)
         if target:
             Path(target).write_text(result.stdout)
-    assert Path("tagged.txt").read_text().startswith("2 ")
+    if page == "README.md":
+        assert Path("tagged.txt").read_text().startswith("2 ")
 
 
-def test_python_examples(kitchen, capsys):
+@pytest.mark.parametrize("page", PAGES)
+def test_python_examples(kitchen, capsys, page):
     space: dict = {}
-    for block in blocks("python"):
+    for block in blocks("python", page):
         exec(block, space)
-    printed = capsys.readouterr().out
-    for expected in re.findall(r"# (\[.*\])$", README, re.M):
+    printed = capsys.readouterr().out.splitlines()
+    for expected in re.findall(r"# (\[.*\])$", PAGES[page], re.M):
         assert expected in printed
+
+
+def test_criteria_and_their_settings_are_all_described():
+    rows = [line for line in PAGES["docs/criteria.md"].splitlines() if line.startswith("|")]
+    for criterion, settings in CRITERIA.items():
+        assert any(row.startswith(f"| `{criterion}` |") for row in rows), criterion
+        for setting in settings:
+            assert any(f"`{setting}`" in row for row in rows), setting
 
 
 def test_links_and_commands_exist():

@@ -213,19 +213,19 @@ class Decoder:
         return map(self._finished, self._scored_chains(design))
 
     def _best_of(self, chain: Chain) -> np.ndarray:
-        beam = self.decoding["beam"]
-        if not beam:
+        if not self.decoding["beam"]:
             return self._finished(chain).best()[0]
-        if self.decoding["steps"] == "scaled":
-            chain = chain.scaled(self.decoding["scale"])
-        return (chain.forbid(*self.legal) if self.legal else chain).beam(beam, self.constant)[0]
+        return self._limited(chain).beam(self.decoding["beam"], self.constant)[0]
 
     def _finished(self, chain: Chain) -> Chain:
         """The chain as the model's way to decode sees it."""
+        chain = self._limited(chain)
+        return chain.normalized(self.constant) if self.constant >= 0 else chain
+
+    def _limited(self, chain: Chain) -> Chain:
+        """The chain with scale factors, and with what is illegal forbidden, before any step is normalized."""
         if self.decoding["steps"] == "scaled":
             chain = chain.scaled(self.decoding["scale"])
-        elif self.constant >= 0:
-            chain = chain.normalized(self.constant)
         return chain.forbid(*self.legal) if self.legal else chain
 
     def _scored_chains(self, design: Design) -> Iterator[Chain]:

@@ -13,6 +13,7 @@ from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
+from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import make_method
 from loglin.methods.m_estimation import base_model, m_estimation
 from loglin.methods.problem import Method, Problem
@@ -26,8 +27,10 @@ from loglin.watch import Watch
 def initial_weights(settings: dict, problem: Problem, options: Any, interrupted) -> np.ndarray | None:
     """Weights to start from: those of another criterion on the same problem."""
     init = settings.get("init")
-    if not init:
+    if init is None or init == "":
         return None
+    if not isinstance(init, str):  # a model, or the estimator that holds one
+        return transferred_weights(getattr(init, "model_", init), problem.extractor, problem.labels, problem.index)
     if init == options.criterion or init == "hmm":
         raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
     other = checked_settings(init, None) | {"init": None}

@@ -7,7 +7,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -214,7 +214,7 @@ def _record(options: Options, problem: Problem, began: float) -> dict:
         "n_features": problem.index.n_features,
         "sentences": problem.design.n_sentences,
         "tokens": problem.design.n_tokens,
-        "options": {k: _plain(v) for k, v in asdict(options).items() if k != "instance_weights"},
+        "options": {f.name: _plain(getattr(options, f.name)) for f in fields(options) if f.name != "instance_weights"},
         "train_seconds": time.perf_counter() - began,
         "threads": problem.threads.n,
         "peak_memory_mb": peak_memory_mb(),

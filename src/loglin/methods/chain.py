@@ -36,6 +36,8 @@ def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray |
         return whole("label-likelihood")
     if name in ("accuracy", "expected-accuracy", "boosting"):
         sharpness = settings.get("sharpness", 1.0)
+        if sharpness == 0:
+            raise LoglinError("accuracy's setting sharpness is 0, which tells nothing apart; give a number above 0")
         return Method(lambda dtype: OfProbability(likelihood(dtype), name, sharpness), start)
     if name == "pseudolikelihood" and settings["nota"] != "none":
         if p.order == 2:

@@ -18,6 +18,7 @@ BASES = ("hmm", "uniform", "empirical", "sampled")
 # criterion → setting → (default, allowed)
 _LOCAL = {"decoding": ("local", ("local", "global", "nota", "scaled")), "beam": (0, WHOLE)}
 _BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior": ("uniform", ("uniform", "unigram"))}
+_BASE |= {"transition_smoothing": (0.0, NUMBER)}
 _START = {"init": (None, "a criterion or a model")}
 _FROM_CRF = {"init": ("crf", "a criterion or a model")}
 CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
@@ -34,7 +35,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "accuracy": _FROM_CRF | {"sharpness": (4.0, NUMBER)},
     "expected-accuracy": dict(_FROM_CRF),
     "boosting": dict(_FROM_CRF),
-    "hmm": _BASE | {"transition_smoothing": (0.0, NUMBER), "oov": ("first", ("first", "unseen"))},
+    "hmm": _BASE | {"oov": ("first", ("first", "unseen"))},
     "m-estimation": _START
     | _BASE
     | {"base": ("hmm", (*BASES, "the file of a model that has one")), "base_order": (2, (1, 2))}
@@ -57,6 +58,8 @@ def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
     if criterion not in CRITERIA:
         raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(CRITERIA)}")
     known = CRITERIA[criterion]
+    if not isinstance(given, Mapping | None):
+        raise LoglinError(f"settings are {given!r}; give a dict from names to values")
     values = {name: default for name, (default, _) in known.items()}
     for name, value in (given or {}).items():
         if name not in known:
@@ -86,6 +89,8 @@ def _checked(place: str, value: Any, allowed: Any) -> Any:
         try:
             number = int(value) if allowed == WHOLE else float(value)
         except (TypeError, ValueError):
+            number = math.nan
+        if isinstance(value, bool) or (isinstance(value, float) and number != value):
             number = math.nan
         if not math.isfinite(number) or number < 0:
             raise LoglinError(f"{place} is {value!r}; give {allowed} of at least 0")

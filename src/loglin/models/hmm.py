@@ -156,7 +156,7 @@ class HMM:
 
     def emitted(self, corpus: Corpus) -> np.ndarray:
         """The number of every token's value in each emitted column, unknown ones as <oov>: (tokens, K)."""
-        ids = self.extractor.transform(corpus).tokens.ids.reshape(corpus.n_tokens, -1)
+        ids = self.extractor.transform(corpus).tokens.ids.reshape(corpus.n_tokens, len(self.columns))
         numbers = counting.oov_numbers(self.extractor)
         for k, (table, unknown) in enumerate(zip(self.extractor.tables, numbers, strict=True)):
             ids[:, k] = np.where(ids[:, k] < 0, unknown, ids[:, k] - table.base)

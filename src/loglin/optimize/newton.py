@@ -44,7 +44,7 @@ def minimize_newton(
         while step > 1e-10:
             trial, slope = function(w + step * direction)
             evaluations += 1
-            if np.isfinite(trial) and trial <= value - 1e-4 * step * promise:
+            if np.isfinite(trial) and trial < value and trial <= value - 1e-4 * step * promise:
                 break
             step *= 0.5
         else:
