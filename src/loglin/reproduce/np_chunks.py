@@ -22,6 +22,7 @@ from loglin.evaluate import Evaluation, evaluate
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
 from loglin.model import Model
+from loglin.models.hmm import HMM
 from loglin.reproduce.table import Row
 from loglin.training import Options, train
 
@@ -144,7 +145,8 @@ class Features:
         seconds = time.perf_counter() - began
         scores = self.score(model, "development")
         shown = "" if c is None else f", c = {c:.3g}"
-        extra = "".join(f", {k} = {v}" for k, v in (options.get("settings") or {}).items())
+        given = {k: v for k, v in (options.get("settings") or {}).items() if not isinstance(v, HMM)}
+        extra = "".join(f", {k} = {v}" for k, v in given.items())
         self.progress(f"{NAMES[criterion]}{shown}{extra}: {seconds:.1f} s, development F1 {100 * scores.f1:.2f}")
         return Fit(criterion, c, model, seconds, scores)
 
