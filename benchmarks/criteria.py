@@ -19,16 +19,17 @@ import time
 from pathlib import Path
 
 import numpy as np
-from crf import ROOT, crfsuite_train, loglin_train, peak_mb, read_sentences
 
+from crf import ROOT, crfsuite_train, loglin_train, peak_mb, read_sentences
 from loglin.corpus import datasets
+from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.corpus.labels import gold_of_column
 from loglin.decode import Decoder
 from loglin.evaluate import evaluate
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
 from loglin.reproduce import np_chunks
-from loglin.reproduce.piecewise_table1 import POS_TEMPLATE, pos_split
+from loglin.reproduce.piecewise_table1 import POS_ITEMS, crossed
 from loglin.training import Options, train
 
 PLAIN = {"warm_start": False, "scaled": False}  # L-BFGS as the papers used it
@@ -72,25 +73,27 @@ def compare(title, inputs, labels, template, test, quick_name, quick_options, l2
 
 
 def _head(labels, n):
-    from loglin.corpus.columns import Column
-
     return Column(labels.codes[:n], labels.vocabulary)
 
 
 def np_chunking():
-    data = np_chunks.load()
-    whole = np_chunks.joined(data.training, data.development)
-    test = (data.test.inputs, data.test.labels, "bio")
+    whole, held = np_chunks.np_chunks("train"), np_chunks.np_chunks("test")
+    test = (held.inputs, held.labels, "bio")
     options = {"criterion": "m-estimation", "l2": 1 / 2.154}
     arguments = (whole.inputs, whole.labels, np_chunks.EXTENDED, test, "M-estimation", options, 1.0)
     return compare("NP chunking", *arguments)
 
 
 def parts_of_speech():
-    training, test = pos_split(0)
+    corpus = datasets.load("treebank")
+    order = np.random.default_rng(0).permutation(corpus.n_sentences)
+    training, test = _parts(corpus.select(order[:1154])), _parts(corpus.select(order[1154:]))
     options = {"criterion": "piecewise", "l2": 0.1, "settings": {"nota": "selected"}}
-    arguments = (*training, POS_TEMPLATE, (*test, None), "pieces, selected", options, 0.1)
-    return compare("parts of speech", *arguments)
+    return compare("parts of speech", *training, crossed(POS_ITEMS), (*test, None), "pieces, selected", options, 0.1)
+
+
+def _parts(corpus):
+    return Corpus(corpus.columns[:-1], corpus.offsets, corpus.source), encode_strings(corpus.columns[-1].strings())
 
 
 # ---------------------------------------------------------------------- from file to model
@@ -142,8 +145,9 @@ def markdown(result) -> str:
         "",
         f"From file to model, one thread: M-estimation with {f['loglin_features']:,} features, E_q0 included, "
         f"{f['loglin_seconds']:.2f} s; python-crfsuite's CRF {f['crfsuite_seconds']:.1f} s "
-        f"({f['crfsuite_iterations']} iterations): {f['ratio']:.0f} times. python-crfsuite has the same predicates with "
-        "labels and label bigrams; it cannot cross predicates with label pairs, so it has about a third of the features.",
+        f"({f['crfsuite_iterations']} iterations): {f['ratio']:.0f} times. python-crfsuite has the same predicates "
+        "with labels, and label bigrams; it cannot cross predicates with label pairs, so it has about a third of the "
+        "features.",
         "",
         f"Peak memory {result['peak_memory_mb']:.0f} MB.",
         "",

@@ -20,6 +20,8 @@ from loglin.model import Model
 from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures import Chain
 
+FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
+
 
 @dataclass(frozen=True)
 class Vote:
@@ -244,9 +246,9 @@ class Decoder:
                 transitions = steps[:, :, :L]
             if base is not None:
                 more, steps, triples = next(base)
-                part, transitions = part + more, transitions + steps
-                trigrams = triples if trigrams is None or triples is None else trigrams + triples
-                trigrams = self._trigrams if trigrams is None else trigrams
+                part, transitions = part + np.maximum(more, FLOOR), transitions + np.maximum(steps, FLOOR)
+                if triples is not None:
+                    trigrams = np.maximum(triples, FLOOR) + (0.0 if trigrams is None else trigrams)
             yield Chain(part, transitions, trigrams)
 
     # ------------------------------------------------------------------ reasons

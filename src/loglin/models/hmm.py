@@ -130,7 +130,7 @@ class HMM:
             raise LoglinError(f"the base model has the labels {self.labels}, the data {list(labels)}; give the same")
         order = np.array([self.labels.index(label) for label in labels])
         ends = np.append(order, len(order))  # START, or STOP, stays last
-        histories = ends if self.order == 2 else [0]
+        histories = ends if self.order == 2 else np.zeros(1, int)
         transition = self.transition[np.ix_(histories, ends, ends)]
         return replace(self, labels=list(labels), transition=transition, emissions=[e[order] for e in self.emissions])
 

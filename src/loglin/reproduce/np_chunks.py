@@ -87,13 +87,13 @@ class Data:
 
 def load(sentences: int | None = None) -> Data:
     """Training without the held-out sentences (or its first so many), development, test."""
-    whole = _np_chunks("train")
+    whole = np_chunks("train")
     n = whole.inputs.n_sentences - HELD_OUT
     training, development = _slice(whole, 0, min(n, sentences or n)), _slice(whole, n, n + HELD_OUT)
-    return Data(training, development, _np_chunks("test"))
+    return Data(training, development, np_chunks("test"))
 
 
-def _np_chunks(part: str) -> Part:
+def np_chunks(part: str) -> Part:
     corpus = datasets.load("conll2000", part)
     chunks = corpus.columns[2]
     names = [name[0] if name.endswith("-NP") else "O" for name in chunks.vocabulary.strings]
