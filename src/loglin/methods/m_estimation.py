@@ -41,7 +41,7 @@ def counted_hmm(settings: dict, problem: Problem, order: int) -> HMM:
         smoothing=settings["smoothing"],
         prior=settings["prior"],
         transition_smoothing=settings.get("transition_smoothing", 0.0),
-        oov=settings.get("oov", _oov(problem)),
+        oov=_oov(problem) if settings.get("oov", "auto") == "auto" else settings["oov"],
     )
 
 

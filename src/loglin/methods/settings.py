@@ -35,7 +35,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "accuracy": _FROM_CRF | {"sharpness": (4.0, NUMBER)},
     "expected-accuracy": dict(_FROM_CRF),
     "boosting": dict(_FROM_CRF),
-    "hmm": _BASE | {"oov": ("first", ("first", "unseen"))},
+    "hmm": _BASE | {"oov": ("auto", ("auto", "first", "unseen"))},
     "m-estimation": _START
     | _BASE
     | {"base": ("hmm", (*BASES, "the file of a model that has one")), "base_order": (2, (1, 2))}
