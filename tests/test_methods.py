@@ -144,7 +144,7 @@ MISTAKES = [
     ("svm", None, f"no criterion is called 'svm'; there are {ALL}"),
     ("crf", {"nota": "all"}, "criterion crf has no setting 'nota'; it has init"),
     ("hmm", {"init": "crf"}, "criterion hmm has no setting 'init'; it has columns, smoothing, prior, "
-     "transition_smoothing"),
+     "transition_smoothing, oov"),
     ("memm", {"beam": "x"}, "memm's setting beam is 'x'; give a whole number of at least 0"),
     ("memm", {"beam": -1}, "memm's setting beam is -1; give a whole number of at least 0"),
     ("memm", {"beam": 1.5}, "memm's setting beam is 1.5; give a whole number of at least 0"),

@@ -45,8 +45,8 @@ REMARKS = [
     "train to convergence, the paper for at most 100 iterations.",
     "The paper's templates are Sha and Pereira's, described in words; ours give 616,088 extended features, the "
     "paper's 630,862, and its words and tags are 9,014 and 46, ours 9,063 and 45.",
-    "M-estimation takes the mean over sentences (Eq. 3); Eq. 13 prints a sum, with which extended features give an F1 "
-    "of 56 to 57 at every c.",
+    "M-estimation takes the mean over sentences (Eq. 3); Eq. 13 prints a sum, with which a prototype with extended "
+    "features had an F1 of 56 to 57 at every c.",
 ]
 # variants of the extended MEMM on the full data, c = 1 unless named, as test P / R / F1
 MEMM_VARIANTS = {

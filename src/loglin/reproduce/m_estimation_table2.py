@@ -24,8 +24,7 @@ REMARKS = [
     "The locally uniform base chosen by precision is not reproduced: on our development data the highest precision "
     "belongs to a strong penalty, under which almost no chunk is found (recall of 2 to 3 %); the paper finds 38 %.",
     "The empirical base is better than published, by 3.6 points of F1, and better than the HMM base, where the paper "
-    "finds it worse. We do not know why; its best c is the largest of the grid, so the paper's prior or its number of "
-    "iterations may have been stronger than ours.",
+    "finds it worse. We do not know why. Its best c is the largest of the grid.",
     "Without published numbers: the sampled base estimates E[f] from {samples:,} sentences of the HMM instead of "
     "exactly; “base dropped” decodes with the features alone, w·f; the CRF (c = 1) starts from zero, or from the "
     "weights of M-estimation (c = 1), whose own training is counted in the seconds.",
