@@ -147,7 +147,8 @@ class _Run:
     def line_search(self, d, descent, step, slope):
         """Backtrack to a sufficient decrease, lengthen while the slope stays steep (weak Wolfe conditions)."""
         low, high, best = 0.0, np.inf, None
-        slack = 0.1 * float(np.finfo(self.gradient.dtype).eps) * abs(self.value)  # rounding is no rise
+        noise = 10 * float(np.finfo(self.gradient.dtype).eps) * abs(self.value)
+        slack, first = 0.01 * noise, step  # rounding is no rise
         for _ in range(30):
             w = np.empty_like(self.w)
             kernels.move(self.w, step, d, w)
@@ -156,6 +157,8 @@ class _Run:
                 w[w * orthant < 0] = 0.0
             value, gradient = self.evaluate(w)
             gain = descent * step if self.l1 is None else float(slope @ (w - self.w))
+            if step < 1e-3 * first and abs(value - self.value) <= noise:
+                return best  # so short a step changes nothing but roundings
             if not np.isfinite(value) or value > self.value + 1e-4 * gain + slack:
                 high = step
                 if not np.isfinite(value):

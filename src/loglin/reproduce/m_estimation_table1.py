@@ -63,7 +63,8 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
         remarks.append(_without_penalty(features, kind))
     variants = _memm_variants(data, threads, progress, quick)
     rows += [row for name, scores in variants.items() for row in np_chunks.rows(name, None, scores, "c = 1")]
-    remarks.append(_why_lower(variants))
+    if not quick:
+        remarks.append(_why_lower(variants))
     return Table("m-estimation-table1", "NP chunking by estimator", rows, time.perf_counter() - began, remarks)
 
 
@@ -136,7 +137,7 @@ def _why_lower(variants: dict) -> str:
     )
     if "no look-ahead" in nearest:
         text += (
-            " It has no feature of a word or tag right of the token, so the published MEMM probably sees the past only. "
-            "That is an inference: the paper does not say so."
+            " It has no feature of a word or tag right of the token, so the published MEMM probably sees the past "
+            "only. That is an inference: the paper does not say so."
         )
     return text
