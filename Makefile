@@ -31,6 +31,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/crf.py
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/criteria.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
