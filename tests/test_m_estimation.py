@@ -101,12 +101,14 @@ def test_two_features(solver):
     weights, value = solved(loss, solver)
     assert weights == pytest.approx([-math.log(2), 0], abs=1e-6)
     assert value == pytest.approx(0.613706, abs=1e-6)
-    assert loss.missed() < 1e-6
+    assert loss.outside()[0] < 1e-6
 
 
 def test_an_expectation_outside_the_cone_has_no_minimum():
     loss = loss_of([[1, 1], [1, 0]], [1, 2])
-    assert loss.missed() == pytest.approx(math.sqrt(0.5 / 5), rel=1e-6)  # (1, 2) lies √½ from the ray (1, 1)
+    missed, proven = loss.outside()
+    assert missed == pytest.approx(math.sqrt(0.5 / 5), rel=1e-6)  # (1, 2) lies √½ from the ray (1, 1)
+    assert proven
     values = [loss(t * np.array([1.0, -1.0]))[0] for t in (0, 1, 10, 100)]
     assert values == sorted(values, reverse=True)
     assert values[-1] < -90
@@ -121,7 +123,7 @@ def test_saturated(repeated, solver):
     assert weights == pytest.approx([0.916291, 0, -0.916291], abs=1e-6)
     assert value == pytest.approx(0.725113, abs=1e-6)
     assert q @ np.exp(weights) == pytest.approx(1, abs=1e-6)  # Z
-    assert loss.missed() == 0
+    assert loss.outside() == (0, False)
 
 
 # ---------------------------------------------------------------------- the loss against its definition
@@ -297,7 +299,7 @@ def test_instance_weights_equal_repetition():
 def test_without_a_penalty_the_unbounded_is_refused():
     for l1 in (0.0, 1e-6):
         tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", l1=l1, l2=0)
-        with pytest.raises(LoglinError, match=r"no minimum here: .* missed\); set l2 above 0"):
+        with pytest.raises(LoglinError, match=r"has no minimum here: .* missed\); set l2 above 0"):
             tagger.fit([["a", "b"]], [["A", "B"]])
 
 

@@ -129,23 +129,34 @@ class ExponentialLoss:
         kernels.add_lists(self.ptr, self.ids, self.values, self.share * a, total)
         return total / l2
 
-    def missed(self, l1: float = 0.0, passes: int = 60) -> float:
-        """How far E lies outside the cone of the observed f, as a share of ‖E‖; 0 if it lies inside.
+    def outside(self, l1: float = 0.0, passes: int = 200) -> tuple[float, bool]:
+        """How far E lies outside the cone of the observed f, as a share of ‖E‖, and whether that is proven.
 
         min_{a ≥ 0} ‖Fᵀa − E‖ > 0 has a residual d = Fᵀa − E with F·d ≥ 0 and E·d = −‖d‖² < 0: along d the
         unpenalized value falls for ever. An l1 penalty forgives that much of every coordinate.
         """
         n, size = len(self.share), float(np.linalg.norm(self.expected))
-        a, residual, squares = np.zeros(n), -self.expected.copy(), self._squares
-        lists = (self.ptr, self.ids, self.values)
-        order, before = np.arange(n), np.inf
-        for _ in range(passes):
-            moved = kernels.descend_dual(order, *lists, squares, l1, a, residual)
-            left = float(np.linalg.norm(np.sign(residual) * np.maximum(np.abs(residual) - l1, 0)))
-            if moved <= 1e-9 * size or left <= 1e-9 * size or left > 0.999 * before:
+        a, residual, order = np.zeros(n), -self.expected.copy(), np.arange(n)
+        left, before = size, np.inf
+        for number in range(passes):
+            moved = kernels.descend_dual(order, self.ptr, self.ids, self.values, self._squares, l1, a, residual)
+            d = np.sign(residual) * np.maximum(np.abs(residual) - l1, 0)
+            left = float(np.linalg.norm(d))
+            if moved <= 1e-9 * size or left <= 1e-9 * size:
                 break
-            before = left
-        return left / size if size > 0 else 0.0
+            if number % 10 == 9:
+                if self._falls_along(d, l1) or left > 0.9999 * before:
+                    break
+                before = left
+        return (left / size if size > 0 else 0.0), self._falls_along(d, l1)
+
+    def _falls_along(self, d: np.ndarray, l1: float) -> bool:
+        """Whether the value falls for ever along d, or along d and a little of every feature, so that F·d ≥ 0."""
+        width = self.margins(np.ones_like(d))
+        if not np.all(width > 0):
+            return False
+        d = d + max(0.0, float(np.max(-self.margins(d) / width)))
+        return float(d @ self.expected + l1 * np.abs(d).sum()) < 0
 
 
 def sentence_features(

@@ -175,9 +175,11 @@ def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:
         )
     if not np.all(p.l2 > 0):
         loss = ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, np.float64, p.threads)
-        if (missed := loss.missed(float(p.l1.min(initial=0.0)))) > NEARLY:
+        missed, proven = loss.outside(float(p.l1.min(initial=0.0)))
+        if missed > NEARLY:
             raise LoglinError(
-                f"without a penalty M-estimation has no minimum here: the base model expects features in a mixture "
-                f"that no weighting of the training sentences gives ({missed:.0%} of it is missed); set l2 above 0"
+                f"without a penalty M-estimation {'has' if proven else 'seems to have'} no minimum here: the base "
+                "model expects features in a mixture that no weighting of the training sentences gives "
+                f"({missed:.0%} of it is missed); set l2 above 0"
             )
     return Method(lambda dtype: ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, dtype, p.threads))
