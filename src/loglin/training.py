@@ -146,7 +146,7 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
     None-of-the-above instances speak against every step from a wrong label, so label bigrams need all pairs.
     """
     wanted = Everything.of(design, options.all_features)
-    wanted.pairs |= options.criterion == "piecewise"
+    wanted.pairs |= options.criterion == "piecewise" or (options.settings or {}).get("nota", "none") != "none"
     for t in templates:
         if t.labels == "all" and not t.items:
             wanted.pairs |= t.kind == "bigram"
