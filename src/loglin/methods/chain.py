@@ -30,6 +30,7 @@ def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray |
     if name == "margin":
         costs = label_costs(settings["cost"], p.labels)
         if settings["loss"] == "hinge":
+            p.require_labels("margin with loss=hinge")
             return whole("hinge", costs)
         return Method(lambda dtype: likelihood(dtype, costs), start)
     if name == "label-likelihood":
