@@ -62,7 +62,8 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
             rows += _model(features, kind, criterion, numbers, quick)
         remarks.append(_without_penalty(features, kind))
     variants = _memm_variants(data, threads, progress, quick)
-    rows += [row for name, scores in variants.items() for row in np_chunks.rows(name, None, scores, "c = 1")]
+    for name, scores in variants.items():
+        rows += np_chunks.rows(name, None, scores, "c = ∞" if "no penalty" in name else "c = 1")
     if not quick:
         remarks.append(_why_lower(variants))
     return Table("m-estimation-table1", "NP chunking by estimator", rows, time.perf_counter() - began, remarks)
@@ -91,7 +92,7 @@ def _without_penalty(features: Features, kind: str) -> str:
     except LoglinError as refusal:
         if "no minimum" not in str(refusal):
             raise
-        return f"M-estimation with {kind}, c = ∞: the objective is unbounded, and training says so: “{refusal}”"
+        return f"M-estimation with {kind}, c = ∞: training refuses it: “{refusal}”"
     return f"M-estimation with {kind}, c = ∞ has a minimum on these data."
 
 
