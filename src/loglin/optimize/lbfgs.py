@@ -147,8 +147,7 @@ class _Run:
     def line_search(self, d, descent, step, slope):
         """Backtrack to a sufficient decrease, lengthen while the slope stays steep (weak Wolfe conditions)."""
         low, high, best = 0.0, np.inf, None
-        noise = 10 * float(np.finfo(self.gradient.dtype).eps) * abs(self.value)
-        slack, first = 0.01 * noise, step  # rounding is no rise
+        slack = 0.1 * float(np.finfo(self.gradient.dtype).eps) * abs(self.value)  # rounding is no rise
         for _ in range(30):
             w = np.empty_like(self.w)
             kernels.move(self.w, step, d, w)
@@ -157,8 +156,6 @@ class _Run:
                 w[w * orthant < 0] = 0.0
             value, gradient = self.evaluate(w)
             gain = descent * step if self.l1 is None else float(slope @ (w - self.w))
-            if step < 1e-3 * first and abs(value - self.value) <= noise:
-                return best  # so short a step changes nothing but roundings
             if not np.isfinite(value) or value > self.value + 1e-4 * gain + slack:
                 high = step
                 if not np.isfinite(value):
@@ -170,6 +167,8 @@ class _Run:
                     step = 0.5 * (low + high)
                 continue
             best = (w, value, gradient)
+            if abs(value - self.value) < 0.01 * slack:
+                return best  # nothing changes but roundings, and slopes are no guide
             if self.l1 is not None or kernels.dot(gradient, d) >= 0.9 * descent:
                 return best
             low = step
