@@ -31,7 +31,7 @@ from loglin.watch import Development, Watch, interruptible
 
 @dataclass(frozen=True)
 class Options:
-    """How to train. The defaults end within 0.1 % of a CRF's optimum; pieces may end 0.4 % above theirs."""
+    """How to train. The defaults end within 0.1 % of the optimum; with observed label bigrams 0.2, pieces 0.4 %."""
 
     criterion: str = "crf"
     l1: float = 0.0
