@@ -82,6 +82,11 @@ class ConditionalLikelihood(ChainCriterion):
             self._carefully(careful, data, cube, residuals)
         return residuals[0], residuals[1]
 
+    def expected(self, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        observed = self._empirical or []
+        both = [residual + given for residual, given in zip((pairs, triples), observed, strict=False)]
+        return both[0], both[1] if self.order == 2 else triples
+
     def _parameters(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, ...]:
         """What the kernels score with: table, weights, transitions, and exponentials of the last two."""
         index, L, width = self.index, self.index.n_labels, self.scorer.width

@@ -93,7 +93,7 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ gradient descent
 
-    def descend(self, order: np.ndarray, step: float, share: float = 1.0) -> float:
+    def descend(self, order: np.ndarray, step: float, share: float = 1.0, patience: int = 0) -> float:
         """One step for each sentence of ``order``; returns the sum of losses met on the way."""
         criterion, width = self.criterion, self.scorer.width
         M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
@@ -116,6 +116,7 @@ class StochasticLearner:
             self.step_memory,
             self.longest,
             np.zeros_like(criterion.step_residuals),
+            patience,
         )
 
     def remember(self) -> None:
@@ -180,7 +181,8 @@ class StochasticLearner:
         before = np.inf
         for epoch in range(DUAL_EPOCHS if dual else len(FALLING_STEPS)):
             if dual:
-                loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share)
+                few = 1 + len(self.sentences) // 20
+                loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
             else:
                 loss = self._descent_epoch(step * FALLING_STEPS[epoch], penalty)
             if report is not None:

@@ -48,8 +48,11 @@ def descend(
     step_memory,
     longest,
     residual,
+    patience,
 ):
     """One step per sentence, without penalty; returns the losses met on the way.
+
+    More than ``patience`` sentences that leave the safe range end it with an infinite loss.
 
     Gradient descent: w −= step·r, r the residual p − y. With a ``memory`` of the residuals met before, the
     dual ascent of SDCA: m += share·(r − m), w −= step·(that change), which keeps w = −step·Σ m, the
@@ -82,7 +85,7 @@ def descend(
         )
         if not abs(one) < np.inf:  # passed over; if there are many, the steps are too long
             unsafe += 1
-            if unsafe * 20 > order.shape[0] + 20:
+            if unsafe > patience:
                 return np.inf
             continue
         loss += one
