@@ -64,7 +64,7 @@ def demo_command(lines, output, as_json) -> None:
     if output:
         check_writable(output)
     _announce_compilation()
-    from loglin.cli.inspecting import entity_lines, explanation_as_dict
+    from loglin.cli.explaining import entity_lines, explanation_as_dict
     from loglin.decode import Decoder
 
     def say(text: str = "") -> None:
@@ -187,7 +187,7 @@ def _typed(ask: bool) -> Iterator[str]:
 
 def _tagged(decoder, line: str) -> tuple[dict[str, Any] | None, Any]:
     """Labels and entities of a line, and why its least certain token has its label."""
-    from loglin.cli.inspecting import explained
+    from loglin.cli.explaining import explained
     from loglin.corpus.columns import from_sentences
     from loglin.corpus.ingredients import tokenize
 

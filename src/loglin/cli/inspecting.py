@@ -35,7 +35,9 @@ def inspect_command(model, top, label, explain, position, as_json) -> None:
     if position is not None and explain is None:
         raise click.UsageError("--position goes with --explain")
     if explain is not None:
-        _explain(trained, model, explain, position, as_json)
+        from loglin.cli.explaining import explain as explain_sentence
+
+        explain_sentence(trained, model, explain, position, as_json)
         return
     value = overview(trained, model, top, label)
     if as_json:
@@ -223,157 +225,6 @@ def _plain(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) >= 1000 else f"{value:.6g}"
-
-
-# ---------------------------------------------------------------------- reasons
-
-
-def _explain(model, path: str, sentence: str, position: int | None, as_json: bool) -> None:
-    from loglin.decode import Decoder
-
-    if not sentence.split():
-        raise LoglinError("the sentence to explain is empty; give some words")
-    decoder = Decoder(model)
-    if model.task == "classify":
-        if position is not None:
-            raise LoglinError("--position is for taggers; this model classifies the sentence as a whole")
-        explanation, unknown = _explain_example(decoder, path, sentence)
-        if as_json:
-            shared.print_json(explanation_as_dict(explanation) | {"unknown": unknown})
-            return
-        print(explanation)
-        if unknown:
-            print(f"  not in the model: {', '.join(unknown)}")
-        return
-    words, design = _sentence(model, sentence)
-    value, explanation = explained(decoder, design, words, position)
-    if as_json:
-        shared.print_json(value | {"explanation": explanation_as_dict(explanation)})
-        return
-    print("\n".join(token_lines(value)))
-    if value["entities"]:
-        print()
-        print("\n".join(entity_lines(value["entities"])))
-    print(f"\ntoken {value['position']}: {explanation}")
-
-
-def _sentence(model, sentence: str) -> tuple[list[str], Any]:
-    """Words and design of a sentence typed on the command line."""
-    from loglin.corpus.columns import from_sentences
-    from loglin.features.extract import TemplateExtractor
-
-    pieces = sentence.split()
-    if not isinstance(model.extractor, TemplateExtractor):
-        return pieces, model.extractor.transform([[piece.split("/") for piece in pieces]])
-    n = max(1, model.extractor.templates.columns)
-    tokens = []
-    for piece in pieces:
-        columns = tuple(piece.rsplit("/", n - 1)) if n > 1 else (piece,)
-        if len(columns) < n or not all(columns):
-            needed = "/".join(["word", *(f"column{i}" for i in range(1, n))])
-            raise LoglinError(
-                f"{piece!r} has fewer columns than the model looks at, {n}; write every token as {needed}"
-            )
-        tokens.append(columns)
-    return [token[0] for token in tokens], model.extractor.transform(from_sentences([tokens], "the sentence"))
-
-
-def explained(decoder, design, words: list[str], position: int | None = None) -> tuple[dict[str, Any], Any]:
-    """Labels, probabilities and entities of one sentence, and why one token has its label."""
-    from dataclasses import asdict
-
-    import numpy as np
-
-    from loglin.corpus import schemes
-
-    chain = next(decoder.chains(design))
-    labels, _ = chain.best()
-    certainty = chain.marginals()[np.arange(len(words)), labels]
-    if position is None:
-        position = int(certainty.argmin())
-    explanation = decoder.explain(design, words, position)
-    names = [decoder.model.labels[i] for i in labels]
-    chunks = schemes.detect([str(y) for y in decoder.model.labels]) is not None
-    value = {
-        "tokens": words,
-        "labels": names,
-        "probabilities": certainty.tolist(),
-        "entities": [asdict(e) for e in decoder.entities(chain, words)] if chunks else [],
-        "position": position % len(words),
-    }
-    return value, explanation
-
-
-def explanation_as_dict(explanation) -> dict[str, Any]:
-    """For JSON, which has only strings as keys."""
-    return {
-        "token": explanation.token,
-        "label": explanation.label,
-        "probabilities": {str(y): p for y, p in explanation.probabilities.items()},
-        "transitions": {str(y): w for y, w in explanation.transitions.items()},
-        "votes": [
-            {"feature": v.feature, "value": v.value, "votes": {str(y): w for y, w in v.votes.items()}}
-            for v in explanation.votes
-        ],
-    }
-
-
-def token_lines(value: dict[str, Any]) -> list[str]:
-    width = max(5, *(len(w) for w in value["tokens"]))
-    wide = max(5, *(len(str(y)) for y in value["labels"]))
-    lines = [f"     {'token':<{width}}  {'label':<{wide}}  probability"]
-    for i, (word, label, p) in enumerate(zip(value["tokens"], value["labels"], value["probabilities"], strict=True)):
-        lines.append(f"{i:>3}  {word:<{width}}  {label!s:<{wide}}  {p:11.4f}")
-    return lines
-
-
-def entity_lines(entities: list[dict[str, Any]]) -> list[str]:
-    width = max(6, *(len(e["type"]) for e in entities))
-    wide = max(4, *(len(e["text"]) for e in entities))
-    lines = [f"  {'entity':<{width}}  {'text':<{wide}}  confidence"]
-    lines += [f"  {e['type']:<{width}}  {e['text']:<{wide}}  {e['probability']:10.1%}" for e in entities]
-    return lines
-
-
-def _explain_example(decoder, path: str, text: str) -> tuple[Any, list[str]]:
-    """Why a classifier chooses its class, and the words of the text that it does not know."""
-    import re
-
-    from loglin.decode import Explanation
-    from loglin.features.attributes import INTERCEPT, AttributeExtractor
-    from loglin.structures import Local
-
-    model = decoder.model
-    if not isinstance(model.extractor, AttributeExtractor):
-        raise LoglinError(f"{path} was trained on a matrix; open it with loglin.MaxEnt.load and use explain")
-    known = model.extractor.names
-    attributes: dict[str, float] = {INTERCEPT: 1.0}
-    unknown = []
-    for piece in text.split():
-        name, value = _attribute(piece)
-        if known.code(piece) >= 0:
-            attributes[piece] = 1.0
-        elif known.code(name) >= 0:
-            attributes[name] = value
-        else:  # a word as it stands in running text
-            for word in re.findall(r"\w+", piece.lower()):
-                attributes[word] = 1.0
-                if known.code(word) < 0:
-                    unknown.append(word)
-    design = model.extractor.transform([[attributes]])
-    row = Local(decoder.scores(design)).marginals()[0]
-    probabilities = dict(zip(model.labels, row.tolist(), strict=True))
-    return Explanation(text, model.labels[row.argmax()], probabilities, decoder.votes(design, 0), {}), unknown
-
-
-def _attribute(piece: str) -> tuple[str, float]:
-    """("length", 3.0) of "length:3", as SVMlight files write it."""
-    name, _, value = piece.rpartition(":")
-    try:
-        number = float(value)
-    except ValueError:
-        return piece, 1.0
-    return (name, number) if name and math.isfinite(number) else (piece, 1.0)
 
 
 # ---------------------------------------------------------------------- smaller models

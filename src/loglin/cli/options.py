@@ -37,22 +37,6 @@ text_format = click.option(
     help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns).",
 )
 
-# The criteria of methods/settings.py, named here so that --help need not import what trains them.
-CRITERIA = (
-    "crf",
-    "memm",
-    "pseudolikelihood",
-    "piecewise",
-    "m-estimation",
-    "margin",
-    "perceptron",
-    "hmm",
-    "label-likelihood",
-    "accuracy",
-    "expected-accuracy",
-    "boosting",
-)
-
 
 def decoding_of(decoding: str | None, beam: int | None) -> dict[str, Any]:
     """What a Decoder is told beyond the model's own way."""

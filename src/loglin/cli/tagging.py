@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import click
 
 from loglin.cli import options as shared
-from loglin.cli.options import CRITERIA
 from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
+from loglin.methods.settings import CRITERIA
 
 
 @click.command("train")

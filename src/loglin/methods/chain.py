@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
@@ -9,7 +12,7 @@ from loglin.criteria.local import LocalLikelihood, true_instances, wrong_instanc
 from loglin.criteria.sentences import OfProbability, WholeSentences
 from loglin.errors import LoglinError
 from loglin.methods.problem import Method, Problem
-from loglin.methods.settings import label_costs
+from loglin.methods.settings import NUMBER, checked_value
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.lbfgs import minimize
 
@@ -51,6 +54,31 @@ def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray |
         return _piecewise(settings, p, start)
     true = true_instances(p.design, p.gold, p.order, p.weight, behind=name == "pseudolikelihood")
     return Method(lambda dtype: LocalLikelihood(p.design, p.index, true, False, dtype, p.threads), start)
+
+
+def label_costs(cost: Any, labels: list) -> np.ndarray:
+    """(L, L) what a label costs by the right one: a number, a mapping {(right, wrong): cost}, or its text."""
+    L = len(labels)
+    costs = 1.0 - np.eye(L)
+    if isinstance(cost, str) and ">" in cost:
+        try:
+            parts = [part.rpartition(":") for part in cost.split(",")]
+            cost = {tuple(pair.strip().split(">", 1)): float(number) for pair, _, number in parts}
+        except ValueError:
+            raise LoglinError(f"cost is {cost!r}; write right>wrong:number, separated by commas") from None
+    if isinstance(cost, Mapping):
+        names = {str(label): i for i, label in enumerate(labels)}
+        for (right, wrong), number in cost.items():
+            for label in (right, wrong):
+                if str(label) not in names:
+                    raise LoglinError(f"cost names {label!r}, which is no label of the data")
+            costs[names[str(right)], names[str(wrong)]] = number
+    else:
+        costs *= checked_value("margin's setting cost", cost, NUMBER)
+    np.fill_diagonal(costs, 0.0)
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise LoglinError("a cost of a wrong label is negative or no finite number; give numbers of at least 0")
+    return costs
 
 
 def _piecewise(settings: dict, p: Problem, start: np.ndarray | None) -> Method:

@@ -7,8 +7,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from loglin.errors import LoglinError
 
 NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
@@ -69,11 +67,11 @@ def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
         if name == "base" and (not isinstance(value, str) or os.path.isfile(value)):
             values[name] = value  # a model, its file or a sampler, which is looked at when used
             continue
-        values[name] = _checked(f"{criterion}'s setting {name}", value, known[name][1])
+        values[name] = checked_value(f"{criterion}'s setting {name}", value, known[name][1])
     return values
 
 
-def _checked(place: str, value: Any, allowed: Any) -> Any:
+def checked_value(place: str, value: Any, allowed: Any) -> Any:
     if isinstance(allowed, tuple):
         text = str(value)
         for choice in allowed:
@@ -96,28 +94,3 @@ def _checked(place: str, value: Any, allowed: Any) -> Any:
             raise LoglinError(f"{place} is {value!r}; give {allowed} of at least 0")
         return number
     return value
-
-
-def label_costs(cost: Any, labels: list) -> np.ndarray:
-    """(L, L) what a label costs by the right one: a number, a mapping {(right, wrong): cost}, or its text."""
-    L = len(labels)
-    costs = 1.0 - np.eye(L)
-    if isinstance(cost, str) and ">" in cost:
-        try:
-            parts = [part.rpartition(":") for part in cost.split(",")]
-            cost = {tuple(pair.strip().split(">", 1)): float(number) for pair, _, number in parts}
-        except ValueError:
-            raise LoglinError(f"cost is {cost!r}; write right>wrong:number, separated by commas") from None
-    if isinstance(cost, Mapping):
-        names = {str(label): i for i, label in enumerate(labels)}
-        for (right, wrong), number in cost.items():
-            for label in (right, wrong):
-                if str(label) not in names:
-                    raise LoglinError(f"cost names {label!r}, which is no label of the data")
-            costs[names[str(right)], names[str(wrong)]] = number
-    else:
-        costs *= _checked("margin's setting cost", cost, NUMBER)
-    np.fill_diagonal(costs, 0.0)
-    if not np.isfinite(costs).all() or (costs < 0).any():
-        raise LoglinError("a cost of a wrong label is negative or no finite number; give numbers of at least 0")
-    return costs
