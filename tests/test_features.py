@@ -120,7 +120,7 @@ def test_boundary_option_columns_and_reach():
     assert parse_templates("B").columns == 0
     assert parse_templates("B").oov == "none"
     assert parse_templates("B\n#! oov=first boundary=distance\n#! min_count=2").oov == "first"
-    assert [t.name for t in far.of_kind("bigram")] == ["B"]
+    assert [t.name for t in far.templates if t.kind == "bigram"] == ["B"]
 
 
 @pytest.mark.parametrize(

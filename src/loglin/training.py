@@ -99,8 +99,8 @@ def train(
         weights = weights[: index.n_features]
         return Model(task, labels, extractor, index, weights, problem.order, {}, kept, decoding)
 
-    unscaled = {k: v for k, v in decoding.items() if k != "scale"}
-    watch = Watch(options, development, partial(make, decoding=_without_scale(unscaled)), callback)
+    unscaled = {k: v for k, v in decoding.items() if v != "scaled"}  # the factors come at the end
+    watch = Watch(options, development, partial(make, decoding=unscaled), callback)
     with interruptible() as interrupted:
         first = transferred_weights(start, extractor, labels, index) if start is not None else None
         first = initial_weights(settings, problem, options, interrupted) if first is None else first
@@ -175,11 +175,6 @@ def _decoding(settings: dict) -> dict:
     if steps == "auto":  # of pieces: all wrong sources make a global model, some of them a local one
         steps = "global" if settings["nota"] == "all" else "nota"
     return ({"steps": steps} if steps != "global" else {}) | ({"beam": beam} if beam else {})
-
-
-def _without_scale(decoding: dict) -> dict:
-    """While training goes on there are no scale factors yet."""
-    return {k: v for k, v in decoding.items() if v != "scaled"}
 
 
 def _counted_model(settings: dict, problem: Problem, options: Options, began: float) -> Model:

@@ -7,6 +7,8 @@ A residual is the derivative of the criterion by a score; the gradient sums it o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from loglin.corpus.labels import Gold
@@ -18,7 +20,7 @@ from loglin.kernels import keys
 from loglin.parallel.threads import Threads, chunks_by_size
 
 
-class ChainCriterion:
+class ChainCriterion(ABC):
     """Value and gradient of an unpenalized criterion, to be minimized; ``residuals_of`` makes it one."""
 
     def __init__(
@@ -74,10 +76,10 @@ class ChainCriterion:
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at ``weights``."""
-        gradient = self.gathered(*self._pass(weights))
+        gradient = self._gathered(*self._pass(weights))
         return float(self.losses.sum()), gradient
 
-    def gathered(self, pairs: np.ndarray, triples: np.ndarray) -> np.ndarray:
+    def _gathered(self, pairs: np.ndarray, triples: np.ndarray) -> np.ndarray:
         """Sum residuals, and those of label bigrams and trigrams, by feature."""
         gradient = np.empty(self.n_features, self.dtype)
         unigram, bigram, pair, triple = self.index.split(gradient)
@@ -111,12 +113,12 @@ class ChainCriterion:
         self.step_residuals[:] = 0
         return self.residuals_of(weights, x)
 
+    @abstractmethod
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Fill residuals of tokens and steps, and losses; return those of label bigrams and trigrams.
 
         ``x`` are the weights in this criterion's precision, already in the scorer's table.
         """
-        raise NotImplementedError
 
     def _sum_steps(self, residuals: np.ndarray, out: np.ndarray) -> None:
         """Sum the residuals of steps for every observed bigram feature."""

@@ -79,9 +79,6 @@ class TemplateSet:
             return 1
         return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
 
-    def of_kind(self, kind: str) -> list[Template]:
-        return [t for t in self.templates if t.kind == kind]
-
 
 _ITEM = re.compile(r"%([A-Za-z][A-Za-z-]*)\[((?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
 _KINDS = {"u": ("unigram",), "b": ("bigram",), "*": ("unigram", "bigram"), "t": ("trigram",)}

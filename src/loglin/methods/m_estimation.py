@@ -140,30 +140,39 @@ def _counted(problem: Problem, corpus: Corpus, gold: Gold, inputs: bool) -> tupl
 
 def _empirical(problem: Problem, base: HMM, inputs: bool) -> np.ndarray:
     """Mean over the training sentences of E[f | x] under q0(y | x): one forward-backward pass."""
-    p = problem
-    shell = ChainCriterion(p.design, p.gold, p.index, None, np.float64, p.threads)
-    L, n = p.index.n_labels, max(p.design.n_sentences, 1)
-    pairs, triples = np.zeros((L, L)), np.zeros((L if len(p.index.triples) else 0, L, L))
-    cuts = pairwise(p.design.offsets.tolist())
-    for (first, last), parts in zip(cuts, base.chain_parts(problem_corpus(p)), strict=True):
-        if last > first:
-            _add_posteriors(shell, first, *parts, pairs, triples)
-    expected = shell.gathered(pairs, triples)
+    p, n = problem, max(problem.design.n_sentences, 1)
+    posteriors = BasePosteriors(base, p.design, p.gold, p.index, None, np.float64, p.threads)
+    _, expected = posteriors(np.zeros(p.index.n_features))  # which weights does not matter
     if inputs:
         tokens = p.design.unfolded()
         expected = np.concatenate([expected, np.bincount(tokens.ids, tokens.values if tokens.values.size else None)])
     return expected / n
 
 
-def _add_posteriors(shell: ChainCriterion, first: int, scores, steps, trigrams, pairs, triples) -> None:
-    n, L = scores.shape
-    second = triples if len(triples) else np.zeros((L, L, L))
-    steps = np.ascontiguousarray(steps if n > 1 else np.zeros((1, L, L)))
-    cube = np.zeros((0, L, L)) if trigrams is None and not len(triples) else trigrams
-    cube = np.zeros((L, L, L)) if cube is None else cube
-    nodes, found = np.empty((n, L)), np.empty((n - 1, L, L))
-    logspace.forward_backward(np.ascontiguousarray(scores), steps, cube, nodes, found, second[: len(cube)])
-    add_residuals(first, L, shell.bigrams, 1.0, nodes, found, shell.residuals, pairs, shell.step_residuals)
+class BasePosteriors(ChainCriterion):
+    """What a base model expects of every feature in the sentences at hand, as the gradient of log Σ_y q0(x, y)."""
+
+    def __init__(self, base: HMM, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.base = base
+
+    def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        L, second = self.index.n_labels, np.zeros((self.index.n_labels,) * 3)
+        pairs, corpus = np.zeros((L, L)), self.design.corpus
+        cuts = pairwise(self.design.offsets.tolist())
+        self.residuals[:] = 0
+        for s, ((first, last), parts) in enumerate(zip(cuts, self.base.chain_parts(corpus), strict=True)):
+            if last == first:
+                continue
+            scores, steps, trigrams = parts
+            steps = np.ascontiguousarray(steps if last - first > 1 else np.zeros((1, L, L)))
+            # an index with trigrams wants them counted, though the base model may look back one label only
+            cube = np.zeros((L if self.order == 2 else 0, L, L)) if trigrams is None else trigrams
+            nodes, found = np.empty(scores.shape), np.empty((last - first - 1, L, L))
+            scores = np.ascontiguousarray(scores)
+            self.losses[s] = logspace.forward_backward(scores, steps, cube, nodes, found, second[: len(cube)])
+            add_residuals(first, L, self.bigrams, 1.0, nodes, found, self.residuals, pairs, self.step_residuals)
+        return pairs, second
 
 
 def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:

@@ -34,19 +34,16 @@ class Problem:
 
     def require_labels(self, criterion: str) -> None:
         """Most criteria compare with the whole truth."""
-        if criterion in PARTIAL:
+        if criterion in PARTIAL or self.gold.all_certain:
             return
-        codes, offsets = self.gold.codes, self.design.offsets
-        unknown = np.flatnonzero(codes < 0)
-        if len(unknown) or self.gold.candidates.size:
-            where = ""
-            if len(unknown):
-                s = int(np.searchsorted(offsets, unknown[0], side="right")) - 1
-                where = f"; sentence {s}, token {int(unknown[0] - offsets[s])} has none"
-            raise LoglinError(
-                f"criterion {criterion} needs one certain label for every token{where}: label it, or use "
-                "criterion crf, which learns from partly labelled text"
-            )
+        offsets, unknown, where = self.design.offsets, np.flatnonzero(self.gold.codes < 0), ""
+        if len(unknown):
+            s = int(np.searchsorted(offsets, unknown[0], side="right")) - 1
+            where = f"; sentence {s}, token {int(unknown[0] - offsets[s])} has none"
+        raise LoglinError(
+            f"criterion {criterion} needs one certain label for every token{where}: label it, or use "
+            "criterion crf, which learns from partly labelled text"
+        )
 
 
 @dataclass
