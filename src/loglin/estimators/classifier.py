@@ -122,11 +122,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, candidates))
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
-        scores = self._local(X).scores
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
     def predict_nbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
         """For every example its k most probable classes, each with its probability."""
         proba, labels = self.predict_proba(X), self.classes_.tolist()

@@ -282,11 +282,13 @@ class MaxEnt(Classifier):
         return super().predict_proba(X, candidates)
 
     def decision_function(self, X: Any) -> np.ndarray:
+        """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
         if self._several:
             return self._decoder.scores(self._design(X))
         if self.model_.task == "rank":
             return np.array(self._ranked(X, None)[0])
-        return super().decision_function(X)
+        scores = self._local(X).scores
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
