@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
+import re
 import resource
 import sys
 import time
@@ -15,6 +17,7 @@ import numpy as np
 
 from loglin.corpus.labels import Gold
 from loglin.errors import LoglinError
+from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
 from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
@@ -38,6 +41,8 @@ class Options:
     l2: float = 1.0
     order: int = 1
     all_features: bool = False
+    cutoff: int = 1  # features (attribute and label together) seen less often are left out
+    variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
     max_iter: int = 1000  # iterations, or epochs of the perceptron
     tol: float = 5e-4
     threads: int | None = None
@@ -59,6 +64,11 @@ class Options:
                 raise LoglinError(f"{name} is {value!r}; give a number of at least 0")
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
+        if type(self.cutoff) is not int or self.cutoff < 1:
+            raise LoglinError(f"cutoff is {self.cutoff!r}; give a whole number of at least 1, the fewest occurrences")
+        for name, value in (self.variances or {}).items():
+            if not isinstance(value, int | float) or not value > 0:
+                raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
         if self.max_iter < 1:
             raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
         if self.threads is not None and self.threads < 1:
@@ -131,8 +141,10 @@ def _problem(design, extractor, labels, gold, options: Options, task: str, unpen
     transitions = task == "tag" and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
     order = 2 if any(t.kind == "trigram" for t in templates) else options.order
     index = build_index(design, gold, _everything(design, extractor, templates, options), transitions, order)
+    if options.cutoff > 1:
+        index = cut_off(index, design, gold.allowed(), options.cutoff, unpenalized)
     if index.n_features == 0:
-        raise LoglinError("no feature is left to learn; lower min_count or give the tokens attributes")
+        raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
     weight = _instance_weights(design, gold, labels, options)
     l1, l2 = _penalties(extractor, index, options, unpenalized)
     order = 2 if len(index.triples) else 1
@@ -268,8 +280,28 @@ def _penalties(extractor, index: FeatureIndex, options: Options, unpenalized) ->
         for t in templates:
             if not t.items and t.variance is not None:
                 (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
+    if options.variances:
+        unigram = index.split(l2)[0]
+        unigram[:] = np.repeat(_group_strengths(extractor, options), np.diff(index.ptr))
     if unpenalized is not None:
         free = np.repeat(unpenalized, np.diff(index.ptr))
         l1[: len(free)][free] = 0.0
         l2[: len(free)][free] = 0.0
     return l1, l2
+
+
+def _group_strengths(extractor, options: Options) -> np.ndarray:
+    """1 / variance of every attribute: of the first group whose pattern its name matches, else l2."""
+    n = extractor.n_attributes
+    strength = np.full(n, float(options.l2))
+    names = [extractor.attribute_name(a) for a in range(n)]
+    waiting = np.ones(n, bool)
+    for group, variance in (options.variances or {}).items():
+        matches = re.compile(fnmatch.translate(str(group))).match
+        found = waiting & np.fromiter((matches(name) is not None for name in names), bool, n)
+        if not found.any():
+            raise LoglinError(
+                f"no attribute is left for the variance of {group!r}; write a name, or a pattern such as w*"
+            )
+        strength[found], waiting[found] = 1 / float(variance), False
+    return strength

@@ -39,6 +39,13 @@ from loglin.methods.settings import CRITERIA
     show_default=True,
     help="Leave out rarer attributes.",
 )
+@click.option(
+    "--cutoff",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Leave out rarer features, attribute and label together.",
+)
 @click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
@@ -80,6 +87,7 @@ def train_command(data, template, output, as_json, **given) -> None:
                 "l2",
                 "order",
                 "all_features",
+                "cutoff",
                 "max_iter",
                 "tol",
                 "threads",

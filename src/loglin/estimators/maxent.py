@@ -49,6 +49,8 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         l2: float = 1.0,
         fit_intercept: bool = True,
         all_features: bool = True,
+        variances: Mapping | None = None,
+        cutoff: int = 1,
         min_count: int = 1,
         max_iter: int = 1000,
         tol: float = 1e-12,
@@ -64,6 +66,8 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         self.l2 = l2
         self.fit_intercept = fit_intercept
         self.all_features = all_features
+        self.variances = variances
+        self.cutoff = cutoff
         self.min_count = min_count
         self.max_iter = max_iter
         self.tol = tol
@@ -121,6 +125,8 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
             l1=self.l1,
             l2=self.l2,
             all_features=self.all_features,
+            variances=self.variances,
+            cutoff=self.cutoff,
             max_iter=self.max_iter,
             tol=self.tol,
             threads=self.threads,

@@ -43,6 +43,7 @@ class Tagger(BaseEstimator):
     order : 1 or 2, how many labels a label looks back.
     all_features : weights for all (attribute, label) pairs, not only those seen.
     min_count : attributes seen less often are left out.
+    cutoff : features (attribute and label together, label n-grams) seen less often are left out.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
@@ -65,6 +66,7 @@ class Tagger(BaseEstimator):
         order: int = 1,
         all_features: bool = False,
         min_count: int = 1,
+        cutoff: int = 1,
         max_iter: int = 1000,
         tol: float = 5e-4,
         threads: int | None = None,
@@ -86,6 +88,7 @@ class Tagger(BaseEstimator):
         self.order = order
         self.all_features = all_features
         self.min_count = min_count
+        self.cutoff = cutoff
         self.max_iter = max_iter
         self.tol = tol
         self.threads = threads
@@ -133,6 +136,7 @@ class Tagger(BaseEstimator):
             l2=self.l2,
             order=self.order,
             all_features=self.all_features,
+            cutoff=self.cutoff,
             max_iter=self.max_iter,
             tol=self.tol,
             threads=self.threads,
@@ -263,7 +267,19 @@ class Tagger(BaseEstimator):
         if model.task != "tag":
             raise LoglinError("this model classifies single examples; open it with MaxEnt.load")
         options = model.record.get("options", {})
-        known = ("criterion", "l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype", "dev_metric", "settings")
+        known = (
+            "criterion",
+            "l1",
+            "l2",
+            "all_features",
+            "cutoff",
+            "max_iter",
+            "tol",
+            "seed",
+            "dtype",
+            "dev_metric",
+            "settings",
+        )
         return cls(order=model.order, **{k: options[k] for k in known if k in options})._adopt(model)
 
 

@@ -1,0 +1,66 @@
+"""Count cut-offs: features seen too seldom in training are left out (Ratnaparkhi 1998).
+
+A feature φ_k is an attribute together with its label, or a label n-gram; it stays if it fires in at least
+``cutoff`` places of the training data, Σ_i φ_k(x_i, y_i) ≥ cutoff. Labels in doubt count as any that they may be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.features.design import Design, Incidence
+from loglin.features.index import FeatureIndex
+
+
+def cut_off(index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: int, always=None) -> FeatureIndex:
+    """The index without features that fire in fewer than ``cutoff`` places; allowed (tokens, labels) bool.
+
+    ``always`` marks attributes that stay: an intercept, without which a rare class would score 0, above others.
+    """
+    L, n = index.n_labels, design.n_tokens
+    token, label = np.nonzero(allowed)
+    step = np.ones(n, bool)
+    step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
+    second = step & np.roll(step, 1)  # two labels before
+    pair_token, pair = _grams(token, label, step, allowed, L, 1)
+    unigrams = _fires(design.unfolded(), token, label, index.ptr, index.labels, L)
+    bigrams = _fires(design.bigrams, pair_token, pair, index.bigram_ptr, index.bigram_pairs, L * L)
+    pairs = np.bincount(pair, minlength=L * L)[index.pairs]
+    triples = np.empty(0, np.int64)
+    if len(index.triples):
+        _, triple = _grams(pair_token, pair, second, allowed, L, 2)
+        triples = np.bincount(triple, minlength=L**3)[index.triples]
+    keep, keep_bigrams = unigrams >= cutoff, bigrams >= cutoff
+    if always is not None:
+        keep |= np.repeat(always, np.diff(index.ptr))
+    return FeatureIndex(
+        L,
+        np.concatenate([[0], np.cumsum(keep)])[index.ptr],
+        index.labels[keep],
+        np.concatenate([[0], np.cumsum(keep_bigrams)])[index.bigram_ptr],
+        index.bigram_pairs[keep_bigrams],
+        index.pairs[pairs >= cutoff],
+        index.triples[triples >= cutoff],
+    )
+
+
+def _grams(token, gram, has, allowed: np.ndarray, L: int, distance: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every n-gram of labels grown by the label ``distance`` before its token, where ``has`` says there is one."""
+    keep = has[token]
+    token, gram = token[keep], gram[keep]
+    before = allowed[token - distance]
+    row, first = np.nonzero(before)
+    return token[row], first * L**distance + gram[row]
+
+
+def _fires(lists: Incidence, token, label, ptr: np.ndarray, labels: np.ndarray, n_labels: int) -> np.ndarray:
+    """In how many places each (attribute, label) of the index fires."""
+    if not len(labels):
+        return np.empty(0, np.int64)
+    lengths = np.diff(lists.ptr)[token]
+    start = np.repeat(lists.ptr[token] - np.cumsum(lengths) + lengths, lengths)
+    keys = lists.ids[start + np.arange(lengths.sum())] * np.int64(n_labels) + np.repeat(label, lengths)
+    found, counts = np.unique(keys, return_counts=True)
+    wanted = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * np.int64(n_labels) + labels
+    place = np.minimum(np.searchsorted(found, wanted), len(found) - 1) if len(found) else np.zeros(len(wanted), int)
+    return np.where(found[place] == wanted, counts[place], 0) if len(found) else np.zeros(len(wanted), np.int64)
