@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from loglin.corpus import conll, trees
+from loglin.corpus import conll, plaintext, trees
 from loglin.corpus.columns import Corpus
 from loglin.errors import LoglinError
 
+# of tagged plain text: name → encoding; blank lines in it part paragraphs, not documents
+_PLAIN_TEXT = {"brown": "latin-1"}
 # name → (part → file, or pattern of the files of a folder; where to get it)
 _KNOWN = {
     "conll2000": (
@@ -22,6 +24,10 @@ _KNOWN = {
     "treebank": (
         {"train": "*.mrg"},
         "the Penn Treebank sample (bracketed trees) in NLTK's data",
+    ),
+    "brown": (
+        {"train": "brown.tagged.gz"},
+        "the Brown corpus in NLTK's data, its files one behind the other, packed by gzip",
     ),
 }
 
@@ -45,6 +51,16 @@ def path(name: str, part: str = "train") -> Path:
 
 
 def load(name: str, part: str = "train") -> Corpus:
-    """A corpus of columns; of a treebank the words and their tags."""
+    """A corpus of columns; of a treebank or tagged text the words and their tags."""
     found = path(name, part)
+    if name in _PLAIN_TEXT:
+        return load_text(name, part).corpus
     return trees.read(found) if found.is_dir() else conll.read(found)
+
+
+def load_text(name: str, part: str = "train") -> plaintext.Text:
+    """Plain text with its documents; the Brown corpus as one document, since its file does not part them."""
+    found = path(name, part)
+    if name not in _PLAIN_TEXT:
+        raise LoglinError(f"{name} is no plain text; read it with load, or name one of {', '.join(_PLAIN_TEXT)}")
+    return plaintext.read(found, _PLAIN_TEXT[name], tagged=True, blank_lines=False)
