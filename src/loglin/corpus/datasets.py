@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from loglin.corpus import conll, ppattach, reuters, senseval, trees
+from loglin.corpus import conll, plaintext, ppattach, reuters, senseval, trees
 from loglin.errors import LoglinError
 
 
@@ -17,6 +17,8 @@ class _Known(NamedTuple):
     read: Callable[[Path, str], Any]  # of a file or folder, and the part
 
 
+# of tagged plain text: name → encoding; blank lines in it part paragraphs, not documents
+_PLAIN_TEXT = {"brown": "latin-1"}
 _KNOWN = {
     "conll2000": _Known(
         {"train": "train.txt", "test": "test.txt"},
@@ -48,6 +50,11 @@ _KNOWN = {
         "NLTK's data (prepositional phrase attachment, Ratnaparkhi et al. 1994)",
         lambda file, part: ppattach.read(file),
     ),
+    "brown": _Known(
+        {"train": "brown.tagged.gz"},
+        "the Brown corpus in NLTK's data, its files one behind the other, packed by gzip",
+        lambda file, part: load_text("brown", part).corpus,
+    ),
 }
 
 
@@ -70,6 +77,14 @@ def path(name: str, part: str = "train") -> Path:
 
 
 def load(name: str, part: str = "train") -> Any:
-    """A corpus of columns (of a treebank words and tags); documents, instances or decisions of the others."""
+    """A corpus of columns (of a treebank or tagged text words and tags); of others documents, instances, decisions."""
     found = path(name, part)
     return _KNOWN[name].read(found, part)
+
+
+def load_text(name: str, part: str = "train") -> plaintext.Text:
+    """Plain text with its documents; the Brown corpus as one document, since its file does not part them."""
+    found = path(name, part)
+    if name not in _PLAIN_TEXT:
+        raise LoglinError(f"{name} is no plain text; read it with load, or name one of {', '.join(_PLAIN_TEXT)}")
+    return plaintext.read(found, _PLAIN_TEXT[name], tagged=True, blank_lines=False)
