@@ -7,8 +7,9 @@ import json
 import pytest
 
 from conftest import corpus_folder
+from loglin.corpus import datasets
 from loglin.corpus.ppattach import Attachment
-from loglin.reproduce import pp_attachment
+from loglin.reproduce import pp_attachment, sentence_boundary
 
 
 def ours(table) -> dict[str, float]:
@@ -62,3 +63,44 @@ def test_pp_attachment():
         found["back-off, stemmed: accuracy"], abs=4
     )
     assert "McNemar" in table.remarks[0]
+
+
+# ---------------------------------------------------------------------- sentence boundaries
+
+
+def test_text_as_written():
+    tokens = "`` He lost $ 5 -LRB- 3 % -RRB- , did n't he ? '' asked Mr. Hill of the U.S. ."
+    text = '"He lost $5 (3%), didn\'t he?" asked Mr. Hill of the U.S.'
+    assert " ".join(sentence_boundary.written(tokens.split())) == text
+    assert sentence_boundary.written(["``", "Why", "?", "?"]) == ['"Why?']
+    assert sentence_boundary.written(["''", "x"]) == ['"', "x"]
+    assert sentence_boundary.written([]) == []
+
+
+def test_candidates():
+    text = sentence_boundary.Text.of([["Mr.", "A.", "left", ".", "''"], ["No", "end"], ["Why", "?"]], lambda s: s == 2)
+    assert text.training == [("", "Mr.", "A.", False), ("Mr.", "A.", 'left."', False), ("A.", 'left."', "No", True)]
+    assert text.test == [("end", "Why?", "", True)]
+    assert text.small == {"left", "end"}
+    assert text.training[2].core == "left."
+
+
+def test_no_candidate_knows_itself():
+    """A training candidate inside a sentence is an abbreviation only if another occurrence says so."""
+    once = sentence_boundary.Candidate("the", "Corp.", "said", False)
+    lists = sentence_boundary.Lists([once], frozenset())
+    assert "abbreviation" not in sentence_boundary.portable(once, lists, known=True)
+    assert "abbreviation" in sentence_boundary.portable(once, lists, known=False)
+    lists = sentence_boundary.Lists([once, once], frozenset())
+    assert "abbreviation" in sentence_boundary.portable(once, lists, known=True)
+
+
+def test_sentence_boundary():
+    corpus_folder("treebank")
+    sentences = [[word for word, _ in s] for s in datasets.load("treebank").sentences()[:1200]]
+    text = sentence_boundary.Text.of(sentences, lambda s: s >= 900)
+    table = sentence_boundary.make_table({"WSJ": text}, (0.3,), lambda line: None, 1)
+    found = ours(table)
+    always, listed, _, best = found.values()
+    assert best >= listed > always + 5
+    assert best > 97
