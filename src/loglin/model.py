@@ -19,6 +19,7 @@ import numpy as np
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 from loglin.features.attributes import AttributeExtractor
+from loglin.features.dictionary import TagDictionary
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
@@ -26,9 +27,7 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = (
-    3  # 2 has base models and ways to decode, 3 label sets and candidates; a model is written as the first it fits
-)
+VERSION = 3  # 2 has base models and ways to decode, 3 tag dictionaries, label sets, candidates; see _version
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
@@ -50,6 +49,7 @@ class Model:
     record: dict = field(default_factory=dict)  # how it was trained, for people
     base: HMM | None = None  # q0 of a model q0(x, y)·exp(w·f(x, y))
     decoding: dict = field(default_factory=dict)  # see decode.Decoder; nothing: global
+    dictionary: TagDictionary | None = None  # which labels words may have
 
     @property
     def outcomes(self) -> list:
@@ -105,6 +105,8 @@ class Model:
         if self.base is not None:
             header["base"], base = self.base.to_arrays()
             arrays |= {f"base.{name}": array for name, array in base.items()}
+        if self.dictionary is not None:
+            arrays |= {f"dictionary.{name}": array for name, array in self.dictionary.to_arrays().items()}
         content = save(
             {name: np.ascontiguousarray(array) for name, array in arrays.items()},
             {"loglin": json.dumps(header, ensure_ascii=False, default=_plain)},
@@ -112,7 +114,8 @@ class Model:
         write_atomically(path, content)
 
     def _version(self) -> int:
-        if self.task == "rank" or self.decoding.get("steps") == "independent":
+        """The least that a reader must know."""
+        if self.dictionary or self.task == "rank" or self.decoding.get("steps") == "independent":
             return 3
         return 1 if self.base is None and not self.decoding else 2
 
@@ -125,6 +128,7 @@ class Model:
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             n_labels = 1 if header["task"] == "rank" else len(header["labels"])
             index = FeatureIndex(n_labels, *(arrays[f"index.{name}"] for name in _INDEX))
+            words = _named(arrays, "dictionary.")
             weights = arrays["weights"]
             weights = weights.astype(np.float32) if weights.dtype == np.float16 else weights
             model = cls(
@@ -137,6 +141,7 @@ class Model:
                 header.get("record", {}),
                 HMM.from_arrays(header["base"], _named(arrays, "base.")) if "base" in header else None,
                 header.get("decoding", {}),
+                TagDictionary.from_arrays(words, index.n_labels) if words else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise LoglinError(f"{path} is no complete loglin model: {error}; train it again") from error
@@ -258,6 +263,7 @@ def _check(path, model: Model) -> None:
         and model.extractor.is_consistent()
         and (model.base is None or (model.base.is_consistent() and model.base.labels == model.labels))
         and _is_decoding(model.decoding, L)
+        and (model.dictionary is None or model.dictionary.is_consistent())
     )
     if not fine:
         raise LoglinError(f"{path} is damaged: its tables do not fit together; train it again")

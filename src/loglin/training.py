@@ -19,6 +19,7 @@ from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
+from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import scale_factors
@@ -52,6 +53,7 @@ class Options:
     all_features: bool = False
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
+    dictionary: int = 0  # words seen so often may only have the labels they had; 0: any word any label
     max_iter: int = 1000  # iterations, or epochs of the perceptron
     tol: float = 5e-4
     threads: int | None = None
@@ -78,6 +80,10 @@ class Options:
         for name, value in (self.variances or {}).items():
             if not isinstance(value, int | float) or not value > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
+        if type(self.dictionary) is not int or self.dictionary < 0:
+            raise LoglinError(
+                f"dictionary is {self.dictionary!r}; give a whole number, how often a word must be seen, or 0 for none"
+            )
         if self.max_iter < 1:
             raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
         if self.threads is not None and self.threads < 1:
@@ -106,8 +112,9 @@ def train(
         options = replace(options, dtype="float64")
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
     problem.require_labels(options.criterion)
+    dictionary = _dictionary(design, gold, options)
     if options.criterion == "hmm":
-        return _counted_model(settings, problem, options, began)
+        return replace(_counted_model(settings, problem, options, began), dictionary=dictionary)
     if options.criterion == "m-estimation":
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
@@ -117,7 +124,7 @@ def train(
 
     def make(weights: np.ndarray, decoding: dict = decoding) -> Model:
         weights = weights[: index.n_features]
-        return Model(options.task, labels, extractor, index, weights, problem.order, {}, kept, decoding)
+        return Model(options.task, labels, extractor, index, weights, problem.order, {}, kept, decoding, dictionary)
 
     unscaled = {k: v for k, v in decoding.items() if v != "scaled"}  # the factors come at the end
     watch = Watch(options, development, partial(make, decoding=unscaled), callback)
@@ -181,6 +188,16 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
         wanted.attributes |= asked[extractor.template_of("unigram")]
         wanted.bigrams |= asked[extractor.template_of("bigram")]
     return wanted
+
+
+def _dictionary(design: Design, gold: Gold, options: Options) -> TagDictionary | None:
+    if not options.dictionary:
+        return None
+    if design.corpus is None:
+        raise LoglinError(
+            "a tag dictionary needs words, but the tokens are attributes; give a template, or dictionary 0"
+        )
+    return TagDictionary.of(design.corpus.columns[0], gold, options.dictionary)
 
 
 def _loaded_base(base: Any) -> Any:
