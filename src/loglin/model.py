@@ -11,7 +11,6 @@ import math
 import mmap
 import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 2  # 2 has base models and ways to decode; models without are written as 1
+VERSION = 3  # 2 has base models and ways to decode, 3 language models; what needs neither is written as 1
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
@@ -76,8 +75,6 @@ class Model:
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
-        from safetensors.numpy import save
-
         manifest, arrays = self.extractor.to_arrays()
         arrays = {f"features.{name}": array for name, array in arrays.items()}
         arrays |= {f"index.{name}": getattr(self.index, name) for name in _INDEX}
@@ -86,8 +83,7 @@ class Model:
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
         plain = self.base is None and not self.decoding
         header = {
-            "format": FORMAT,
-            "version": 1 if plain else VERSION,
+            "version": 1 if plain else 2,
             "task": self.task,
             "labels": self.labels,
             "order": self.order,
@@ -99,18 +95,16 @@ class Model:
         if self.base is not None:
             header["base"], base = self.base.to_arrays()
             arrays |= {f"base.{name}": array for name, array in base.items()}
-        content = save(
-            {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-            {"loglin": json.dumps(header, ensure_ascii=False, default=_plain)},
-        )
-        write_atomically(path, content)
+        write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        arrays, header = _map(Path(path))
+        arrays, header = read_arrays(path)
+        if header.get("task") == "language":
+            raise LoglinError(f"{path} is a language model; use loglin lm, or LanguageModel.load")
         try:
-            features = _named(arrays, "features.")
+            features = arrays_named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             index = FeatureIndex(len(header["labels"]), *(arrays[f"index.{name}"] for name in _INDEX))
             weights = arrays["weights"]
@@ -123,7 +117,7 @@ class Model:
                 weights,
                 int(header["order"]),
                 header.get("record", {}),
-                HMM.from_arrays(header["base"], _named(arrays, "base.")) if "base" in header else None,
+                HMM.from_arrays(header["base"], arrays_named(arrays, "base.")) if "base" in header else None,
                 header.get("decoding", {}),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -132,7 +126,8 @@ class Model:
         return model
 
 
-def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def arrays_named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, without that beginning."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
@@ -147,8 +142,19 @@ def _plain(value):
     raise TypeError(f"{value!r} cannot be stored in a model file")
 
 
-def _map(path: Path) -> tuple[dict[str, np.ndarray], dict]:
-    """Map the file's arrays (copy on write) after checking every number of its header."""
+def write_arrays(path: str | os.PathLike, header: dict, arrays: dict[str, np.ndarray]) -> None:
+    """A file of arrays of one dimension under a header; on failure an older file of that name is left as it was."""
+    from safetensors.numpy import save
+
+    content = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {"loglin": json.dumps({"format": FORMAT} | header, ensure_ascii=False, default=_plain)},
+    )
+    write_atomically(path, content)
+
+
+def read_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
+    """Map a file's arrays (copy on write) after checking every number of its header."""
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size

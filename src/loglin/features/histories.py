@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from loglin.corpus.plaintext import Text
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.triggers import Triggers
@@ -75,6 +76,19 @@ class Classes:
         number = {name: i for i, name in enumerate(names)}
         codes = np.fromiter((number[str(name)] for name in mapping.values()), np.int32, len(mapping))
         return cls(Vocabulary.of(mapping), codes, Vocabulary.of(names))
+
+    @classmethod
+    def of_tags(cls, text: Text) -> Classes:
+        """Every word's most frequent tag in a tagged text; of equals the alphabetically first."""
+        words, tags = text.corpus.columns
+        names = sorted(tags.vocabulary.strings)
+        rank = Vocabulary.of(names).codes_of(tags.vocabulary)[tags.codes]
+        pair, count = np.unique(words.codes.astype(np.int64) * len(names) + rank, return_counts=True)
+        word, tag = np.divmod(pair, len(names))
+        order = np.lexsort((tag, -count, word))
+        seen, first = np.unique(word[order], return_index=True)
+        kept = words.vocabulary.strings
+        return cls.of({kept[w]: names[t] for w, t in zip(seen.tolist(), tag[order][first].tolist(), strict=True)})
 
     def before(self, running: RunningText, distance: int) -> np.ndarray:
         """The class of the word so far back: (tokens,) int64."""

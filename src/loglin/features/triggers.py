@@ -23,15 +23,14 @@ _BLOCK = 50_000  # tokens at a time
 
 
 def recent(running: RunningText, wanted: np.ndarray, size: int, begin: int, end: int) -> tuple[np.ndarray, ...]:
-    """ptr, words and counts: for each token begin … end − 1 the wanted words among the last ``size`` known ones."""
+    """For each token begin … end − 1 the wanted words among the last ``size`` known ones: ptr, words, counts, ages."""
     ptr = np.zeros(end - begin + 1, np.int64)
-    nothing = np.empty(0, np.int32)
     arguments = running.words, running.documents, wanted, size, begin, end, ptr
-    kernels.recent_words(*arguments, nothing, nothing)
-    found, counts = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.int32)
-    if len(found):
-        kernels.recent_words(*arguments, found, counts)
-    return ptr, found, counts
+    kernels.recent_words(*arguments, *(np.empty(0, np.int32) for _ in range(3)))
+    lists = tuple(np.empty(ptr[-1], np.int32) for _ in range(3))
+    if ptr[-1]:
+        kernels.recent_words(*arguments, *lists)
+    return ptr, *lists
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[tuple[int, int]]:
@@ -57,7 +56,7 @@ class Triggers:
         wanted[able], number[able] = True, np.arange(len(able))
         together, present = np.zeros((len(able), len(able)), np.int32), np.zeros(len(able), np.int64)
         for begin, end in blocks(len(running)):
-            ptr, found, _ = recent(running, wanted, window, begin, end)
+            ptr, found, *_ = recent(running, wanted, window, begin, end)
             kernels.count_pairs(running.words[begin:end], ptr, found, number, together, present)
         best: tuple[np.ndarray, ...] = (np.empty(0), *(np.empty(0, np.int64) for _ in range(3)))
         for a, row in enumerate(together):
@@ -76,7 +75,7 @@ class Triggers:
         """For every token its recent words that are the first of a pair: ptr and codes."""
         wanted = np.zeros(self.n_names, bool)
         wanted[self.pairs[0]] = True
-        ptr, found, _ = recent(running, wanted, self.window, 0, len(running))
+        ptr, found, *_ = recent(running, wanted, self.window, 0, len(running))
         return ptr, found
 
 

@@ -35,6 +35,16 @@ class RunningText:
     def __len__(self) -> int:
         return len(self.words)
 
+    def part(self, begin: int, end: int) -> RunningText:
+        """The tokens begin … end − 1, where a sentence begins at the first."""
+        cuts = np.clip(self.documents, begin, end) - begin
+        kept = np.flatnonzero(np.diff(cuts))
+        rows = slice(begin, end)
+        return RunningText(
+            self.words[rows], self.place[rows], self.spelling[rows], self.strings, self.start,
+            np.append(cuts[kept], end - begin), [self.attributes[d] for d in kept],
+        )  # fmt: skip
+
     def before(self, distance: int) -> np.ndarray:
         """The code of the word so far back, <s> where the sentence does not reach: (tokens,) int64."""
         return np.where(self.place >= distance, np.roll(self.words, distance), self.start).astype(np.int64)

@@ -10,9 +10,12 @@ level down only the words that the new attributes touch change,
 
     Z_below = Z_above + Σ_{w touched} (e^{s_below(w)} − e^{s_above(w)}),
 
-and expectations come back up the same way. With r_h = count_h / Z_h, A = Σ_{h below} r_h, a feature (a, w) of an inner
-node has Σ_{h below} r_h e^{s_h(w)} = A e^{s(w)} + Σ_{h below} r_h (e^{s_h(w)} − e^{s(w)}): one product, and the sum of the
-changes that words touched further down have left behind.
+and expectations come back up the same way. With r_h = count_h / Z_h and A = Σ_{h below} r_h, a feature (a, w) of an
+inner node has
+
+    Σ_{h below} r_h e^{s_h(w)} = A e^{s(w)} + Σ_{h below} r_h (e^{s_h(w)} − e^{s(w)}):
+
+one product, and the sum of the changes that words touched further down have left behind.
 """
 
 from __future__ import annotations
