@@ -39,11 +39,11 @@ class NextWordLikelihood:
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         weights = weights.astype(np.float64, copy=False)
         self.evaluations += 1
-        unigram, pairs = weights[: self.n_words], weights[self.n_words :]
+        unigram, factors = weights[: self.n_words], np.exp(weights[self.n_words :])
 
         def visit(begin: int, end: int) -> tuple[float, int, np.ndarray]:
             expected = np.zeros(self.n_features)
-            features = Features(self.ptr, self.words, pairs, expected[self.n_words :])
+            features = Features(self.ptr, self.words, factors, expected[self.n_words :])
             found = kernels.visit(self.tree, begin, end, unigram, features, expected[: self.n_words], _NO_TARGETS)
             return *found, expected
 

@@ -139,14 +139,14 @@ class HistoryExtractor:
             )
         self.documents = Vocabulary.of(sorted({a for d in running.attributes for a in _pairs(d)}))
         counts = [np.bincount(running.words, minlength=self.words.n_predicted)]
-        ptr, targets, self.values = [np.zeros(1, np.int64)], [], []
+        lengths, targets, self.values = [np.zeros(1, np.int64)], [], []
         for kind in self.kinds:
             values, of_value, words, count = self._seen(kind, running, min_count[kind])
             self.values.append(values)
-            ptr.append(ptr[-1][-1] + np.cumsum(np.bincount(of_value, minlength=len(values))))
+            lengths.append(np.bincount(of_value, minlength=len(values)))
             targets.append(words)
             counts.append(count)
-        self.ptr = np.concatenate(ptr)
+        self.ptr = np.cumsum(np.concatenate(lengths))
         self.targets = np.concatenate([np.empty(0, np.int64), *targets]).astype(np.int32)
         return np.concatenate(counts).astype(np.float64)
 
@@ -222,8 +222,8 @@ class HistoryExtractor:
         _previous, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
         group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
         groups, group = _numbered(np.repeat(of_document, lengths), of_group[of_previous])
-        key = [group, np.arange(n)] if recent is not None else [group, *levels[HISTORY]]
-        histories, of_token = _numbered(*key)
+        rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
+        histories, of_token = _numbered(group, *rest)
         example = np.empty(len(histories[0]), np.int64)
         example[of_token] = np.arange(n)
         rows = np.stack([np.empty((0, n), np.int64), *levels[HISTORY]][1:] or [np.full(n, -1)], axis=1)[example]

@@ -16,8 +16,7 @@ import numpy as np
 from loglin.features.words import RunningText
 from loglin.kernels import window as kernels
 
-FUNCTION_WORDS = 100  # the most frequent words take no part
-RAREST = 10  # nor do words with fewer occurrences
+FUNCTION_WORDS = 100  # of so many words the most frequent one takes no part
 MOST_WORDS = 5000  # that take part: the table of pairs is their square
 _BLOCK = 50_000  # tokens at a time
 
@@ -50,8 +49,8 @@ class Triggers:
     def choose(cls, running: RunningText, n_names: int, window: int, n_pairs: int, min_count: int) -> Triggers:
         """The ``n_pairs`` pairs with the highest average mutual information, among those that attract each other."""
         occurrences = np.bincount(running.words, minlength=n_names)[:n_names]
-        able = np.flatnonzero(occurrences >= RAREST)
-        able = able[able >= FUNCTION_WORDS][:MOST_WORDS]
+        able = np.flatnonzero(occurrences >= min_count)
+        able = able[able >= n_names // FUNCTION_WORDS][:MOST_WORDS]
         wanted, number = np.zeros(n_names, bool), np.full(n_names, -1, np.int32)
         wanted[able], number[able] = True, np.arange(len(able))
         together, present = np.zeros((len(able), len(able)), np.int32), np.zeros(len(able), np.int64)

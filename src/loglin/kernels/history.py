@@ -48,7 +48,7 @@ class Features(NamedTuple):
 
     ptr: np.ndarray  # (attributes + 1,) int64
     words: np.ndarray  # (features,) int32
-    weights: np.ndarray  # (features,) float64: λ
+    factors: np.ndarray  # (features,) float64: e^λ, made once a pass, so that no touch costs an exponential
     expected: np.ndarray  # (features,) float64, added to; empty where expectations are not wanted
 
 
@@ -92,17 +92,18 @@ def _clear(sparse, n):
 
 
 @kernel
-def _descend(attributes, begin, end, features, total, above, below, Z):
-    """below[w] = above[w]·e^{Σ λ} for the words that a node's attributes touch: their number, and their normalizer."""
+def _descend(attributes, begin, end, features, touched, above, below, Z):
+    """below[w] = above[w]·Π e^λ for the words that a node's attributes touch: their number, and their normalizer."""
     n = 0
     for k in range(begin, end):
         a = attributes[k]
         for i in range(features.ptr[a], features.ptr[a + 1]):
-            n = _put(total, n, features.words[i], features.weights[i])
+            w = features.words[i]
+            n = _put(touched, n, w, 0.0)
+            below[w] *= features.factors[i]
     Z_below = Z
     for k in range(n):
-        w = total.words[k]
-        below[w] = above[w] * np.exp(total.value[w])
+        w = touched.words[k]
         Z_below += below[w] - above[w]
     if Z_below < CANCELLED * Z:
         Z_below = below.sum()
@@ -122,25 +123,25 @@ def _expect(attributes, begin, end, features, below, A, change):
 
 
 @kernel
-def _ascend(n, total, above, below, A, n_changed, change, n_changed_above, change_above):
+def _ascend(n, touched, above, below, A, n_changed, change, n_changed_above, change_above):
     """Hand the changes of a node and below it to the node above, and forget the node; the changes listed above."""
     for k in range(n_changed):
         w = change.words[k]
         n_changed_above = _put(change_above, n_changed_above, w, change.value[w])
     _clear(change, n_changed)
     for k in range(n):
-        w = total.words[k]
+        w = touched.words[k]
         n_changed_above = _put(change_above, n_changed_above, w, A * (below[w] - above[w]))
         below[w] = above[w]
-    _clear(total, n)
+    _clear(touched, n)
     return n_changed_above
 
 
 @kernel
-def _visit_histories(tree, g, features, targets, in_group, Z_group, total, change):
+def _visit_histories(tree, g, features, targets, in_group, Z_group, of_history, change):
     """The leaves of a group: Σ count·log Z, Σ count / Z, the words changed, and the touches."""
-    ptr, words, weights, expected = features.ptr, features.words, features.weights, features.expected
-    score, listed, touched = total.value, total.listed, total.words
+    ptr, words, factors, expected = features.ptr, features.words, features.factors, features.expected
+    score, listed, touched = of_history.value, of_history.listed, of_history.words
     value, A, n_changed, touches = 0.0, 0.0, 0, 0
     for h in range(tree.histories[g], tree.histories[g + 1]):
         n = 0
@@ -149,17 +150,16 @@ def _visit_histories(tree, g, features, targets, in_group, Z_group, total, chang
             for i in range(ptr[a], ptr[a + 1]):
                 w = words[i]
                 if listed[w]:
-                    score[w] += weights[i]
+                    score[w] *= factors[i]
                 else:
                     listed[w] = True
-                    score[w] = weights[i]
+                    score[w] = in_group[w] * factors[i]
                     touched[n] = w
                     n += 1
         touches += n
         Z = Z_group
         for k in range(n):
             w = touched[k]
-            score[w] = in_group[w] * np.exp(score[w])
             Z += score[w] - in_group[w]
         if Z < CANCELLED * Z_group:
             Z = 0.0

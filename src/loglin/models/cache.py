@@ -10,31 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from loglin.features.triggers import recent
 from loglin.features.words import RunningText, Words
 from loglin.kernels import window as kernels
+from loglin.models.predictor import Predictor, Vote
 
 TIMES = np.array([2, 3])  # occurrences among the recent words: 1, 2, 3 or more
 AGES = np.array([10, 50, 200])  # known words since the last: below 10, 50, 200, or more
 RANKS = np.array([50, 200, 1000, 3000])  # the word's rank by frequency
 N_FEATURES = (len(TIMES) + 1) * (len(AGES) + 1) * (len(RANKS) + 1)
 BLOCK = 10_000  # tokens at a time: their cached words are listed
-
-
-class Predictor(Protocol):
-    """What a model of the next word can do."""
-
-    @property
-    def words(self) -> Words: ...
-
-    @property
-    def n_features(self) -> int: ...
-
-    def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray: ...
 
 
 def cache_features(words: np.ndarray, counts: np.ndarray, ages: np.ndarray) -> np.ndarray:
@@ -114,3 +102,16 @@ class CacheModel:
             kernels.reweigh(b.ptr, b.found, b.feature, b.log_p, self.theta, cuts, targets[first:last], b.log_targets)
             out[first:last] = b.log_targets
         return out
+
+    def votes(self, running: RunningText, token: int, word: int) -> list[Vote]:
+        """What speaks for a word at a token: the model's votes, the cache's, and its normalizer."""
+        ptr = np.zeros(len(running) + 1, np.int64)
+        ptr[token + 1 :] = 1
+        log_q = float(self.log_probabilities(running, ptr, np.array([word]))[0])
+        votes = self.base.votes(running, token, word)
+        wanted = np.ones(len(self.words.names), bool)
+        _, found, counts, ages = recent(running, wanted, self.window, token, token + 1)
+        if word in found.tolist():
+            theta = self.theta[cache_features(found, counts, ages)[found == word][0]]
+            votes.append(Vote(f"cache: seen {counts[found == word][0]} times lately", float(theta)))
+        return [*votes, Vote("−log Z of the cache", log_q - sum(v.weight for v in votes))]

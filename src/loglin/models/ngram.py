@@ -19,6 +19,7 @@ import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.features.words import Contexts, RunningText, Words, positions
+from loglin.models.predictor import Vote
 
 FALLBACK = np.array([0.0, 0.5, 1.0, 1.5])  # discounts where a text is too small to estimate them
 
@@ -76,12 +77,24 @@ class NGramModel:
 
     def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log p(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""
-        probability = self._unigram[targets]
-        per_token = np.diff(ptr)
+        return np.log(self._by_order(running, np.diff(ptr), targets)[-1])
+
+    def votes(self, running: RunningText, token: int, word: int) -> list[Vote]:
+        """What every order adds to log p of a word: log p of the longer context / p of the shorter."""
+        per_token = np.zeros(len(running), np.int64)
+        per_token[token] = 1
+        log_p = np.log([p[0] for p in self._by_order(running, per_token, np.array([word]))])
+        before = [self.words.strings[int(running.before(d)[token])] for d in range(1, self.order)]
+        names = ["unigram"] + [f"{d + 1}-gram={' '.join(before[:d][::-1])}" for d in range(1, self.order)]
+        return [Vote(name, float(vote)) for name, vote in zip(names, np.diff(log_p, prepend=0.0), strict=True)]
+
+    def _by_order(self, running: RunningText, per_token: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
+        """p of every target with contexts of 0, 1, … words."""
+        found = [self._unigram[targets]]
         contexts = self.contexts.numbers(running) if self.order > 1 else []
         for level, number in zip(self._levels[1:], contexts, strict=True):
-            probability = self._interpolated(level, np.repeat(number, per_token), targets, probability)
-        return np.log(probability)
+            found.append(self._interpolated(level, np.repeat(number, per_token), targets, found[-1]))
+        return found
 
     def _interpolated(self, level: _Level, context: np.ndarray, targets: np.ndarray, lower: np.ndarray) -> np.ndarray:
         place = positions(level.keys, context * self.words.n_symbols + targets)
