@@ -15,13 +15,10 @@ _NO_TARGETS = Targets(np.empty(0, np.int64), np.empty(0, np.int32), _NONE)
 
 def group_chunks(tree: Tree, ptr: np.ndarray) -> list[tuple[int, int]]:
     """Groups cut into ranges of about equal work."""
-    lengths = np.diff(ptr)
-
-    def work(node_ptr: np.ndarray, attributes: np.ndarray) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(lengths[attributes])])[node_ptr]
-
-    below = work(tree.history_ptr, tree.history_attributes)[tree.histories]
-    return chunks_by_size(below + work(tree.group_ptr, tree.group_attributes) + tree.histories, CHUNKS)
+    lengths = np.append(np.diff(ptr), 0)  # the last is that of −1
+    below = np.concatenate([[0], np.cumsum(lengths[tree.history_attributes])])[tree.history_ptr][tree.histories]
+    last = lengths[tree.path[:, -1]] if tree.path.shape[1] else np.zeros(len(tree.path), np.int64)
+    return chunks_by_size(below + np.concatenate([[0], np.cumsum(last)]) + tree.histories, CHUNKS)
 
 
 class NextWordLikelihood:

@@ -216,33 +216,7 @@ class HistoryExtractor:
                     found = positions(values, column)
                     levels[_LEVELS.get(kind, HISTORY)].append(np.where(found >= 0, first + found, -1))
             first += len(values)
-        n = len(running)
-        starts, lengths = running.documents[:-1], np.diff(running.documents)
-        document_rows, of_document = _distinct_rows(levels[DOCUMENT], starts)
-        _previous, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
-        group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
-        groups, group = _numbered(np.repeat(of_document, lengths), of_group[of_previous])
-        rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
-        histories, of_token = _numbered(group, *rest)
-        example = np.empty(len(histories[0]), np.int64)
-        example[of_token] = np.arange(n)
-        rows = np.stack([np.empty((0, n), np.int64), *levels[HISTORY]][1:] or [np.full(n, -1)], axis=1)[example]
-        history_ptr, history_attributes = _lists(rows)
-        if recent is not None:
-            history_ptr, history_attributes = _joined(history_ptr, history_attributes, recent, example)
-        group_ptr, group_attributes = _lists(group_rows[groups[1]])
-        document_ptr, document_attributes = _lists(document_rows)
-        return Tree(
-            document_ptr,
-            document_attributes,
-            groups[0].astype(np.int32),
-            group_ptr,
-            group_attributes,
-            np.searchsorted(histories[0], np.arange(len(groups[0]) + 1)),
-            history_ptr,
-            history_attributes,
-            np.bincount(of_token, minlength=len(example)).astype(np.float64),
-        ), of_token
+        return _tree(running, levels, recent)
 
     # ------------------------------------------------------------------ names
 
@@ -286,11 +260,39 @@ def _pairs(attributes: Mapping[str, str]) -> list[str]:
     return [f"{name}={value}" for name, value in attributes.items()]
 
 
+def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple[Tree, np.ndarray]:
+    """The tree of histories with the attributes of some columns; ``recent`` lists more for every token, or is None."""
+    n = len(running)
+    document_rows, of_document = _distinct_rows(levels[DOCUMENT], running.documents[:-1])
+    _, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
+    group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
+    groups, group = _numbered(np.repeat(of_document, np.diff(running.documents)), of_group[of_previous])
+    rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
+    histories, of_token = _numbered(group, *rest)
+    example = np.empty(len(histories[0]), np.int64)
+    example[of_token] = np.arange(n)
+    columns = [column[example] for column in levels[HISTORY]]
+    ptr, attributes = _lists(np.stack(columns, axis=1) if columns else np.empty((len(example), 0), np.int64))
+    if recent is not None:
+        ptr, attributes = _joined(ptr, attributes, recent, example)
+    return Tree(
+        np.concatenate([document_rows[groups[0]], group_rows[groups[1]]], axis=1).astype(np.int32),
+        np.searchsorted(histories[0], np.arange(len(groups[0]) + 1)),
+        ptr,
+        attributes,
+        np.bincount(of_token, minlength=len(example)).astype(np.float64),
+    ), of_token
+
+
 def _distinct_rows(columns: list[np.ndarray], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct combinations of the columns' values at some places, and which of them each place has."""
+    """Distinct combinations of the columns' values at some places, sorted, and which of them each place has.
+
+    Columns with few values come first, so that what the combinations begin with is shared by many.
+    """
     if not columns:
-        return np.full((1, 1), -1), np.zeros(len(places), np.int64)
-    rows, number = np.unique(np.stack([c[places] for c in columns], axis=1), axis=0, return_inverse=True)
+        return np.empty((1, 0), np.int64), np.zeros(len(places), np.int64)
+    ranked = sorted((column[places] for column in columns), key=lambda c: len(np.unique(c)))
+    rows, number = np.unique(np.stack(ranked, axis=1), axis=0, return_inverse=True)
     return rows, number.reshape(-1)
 
 

@@ -4,9 +4,9 @@ A word's score is its own weight plus those of the features that the history act
 
     s_h(w) = u_w + Σ_{attributes a of h} λ_{a,w},           Z_h = Σ_w e^{s_h(w)}.
 
-Attributes list only the words that they have a weight for; all other words keep e^{u_w}. Histories are leaves of
-a tree: document → previous word → rest of the history, each with attributes of its own, shared by all below. One
-level down only the words that the new attributes touch change,
+Attributes list only the words that they have a weight for; all other words keep e^{u_w}. Histories are leaves of a
+tree: attributes that many share, such as the document's author, the class or the letters of the previous word, and
+then that word itself, stand on the path to them. One level down only the words that the new attribute touches change,
 
     Z_below = Z_above + Σ_{w touched} (e^{s_below(w)} − e^{s_above(w)}),
 
@@ -30,16 +30,12 @@ CANCELLED = 1e-6  # a sum that shrinks to this share of itself has lost digits: 
 
 
 class Tree(NamedTuple):
-    """Histories as leaves; ``*_attributes`` of node i are those from ``*_ptr[i]`` to ``*_ptr[i + 1]``."""
+    """Histories as leaves below groups, which are sorted by the attributes on the path to them."""
 
-    document_ptr: np.ndarray  # (documents + 1,) int64
-    document_attributes: np.ndarray  # int32
-    document_of: np.ndarray  # (groups,) int32: the document of each group, never falling
-    group_ptr: np.ndarray  # (groups + 1,) int64; a group is a previous word in a document
-    group_attributes: np.ndarray  # int32
+    path: np.ndarray  # (groups, depth) int32: an attribute a level, −1 for none
     histories: np.ndarray  # (groups + 1,) int64: group g has the histories from histories[g] on
     history_ptr: np.ndarray  # (histories + 1,) int64
-    history_attributes: np.ndarray  # int32
+    history_attributes: np.ndarray  # int32: of history h those from history_ptr[h] on
     count: np.ndarray  # (histories,) float64
 
 
@@ -60,89 +56,93 @@ class Targets(NamedTuple):
     log_p: np.ndarray  # (targets,) float64, written
 
 
-class Sparse(NamedTuple):
-    """A vector over words that is zero but for those listed; their number is kept by the caller."""
+class Walk(NamedTuple):
+    """Where a walk stands: level 0 is the root, level l the node below the first l attributes of a path."""
 
-    value: np.ndarray  # (words,) float64
-    listed: np.ndarray  # (words,) bool
-    words: np.ndarray  # (words,) int32
-
-
-@kernel
-def _nothing(n):
-    return Sparse(np.zeros(n), np.zeros(n, np.bool_), np.empty(n, np.int32))
-
-
-@kernel
-def _put(sparse, n, w, amount):
-    """sparse[w] += amount; the number of words listed."""
-    if sparse.listed[w]:
-        sparse.value[w] += amount
-        return n
-    sparse.listed[w] = True
-    sparse.value[w] = amount
-    sparse.words[n] = w
-    return n + 1
+    scores: np.ndarray  # (words,) e^{s(w)} here
+    Z: np.ndarray  # (levels,)
+    A: np.ndarray  # (levels,) Σ count / Z of the histories visited below
+    above: np.ndarray  # (levels, words): e^{s(w)} one level up, of the words that the node touches
+    change: np.ndarray  # (levels, words): Σ r_h (e^{s_h(w)} − e^{s(w)}), of the words listed
+    listed: np.ndarray  # (levels, words) bool
+    changed: np.ndarray  # (levels, words) int32: the words listed
+    n_changed: np.ndarray  # (levels,)
 
 
 @kernel
-def _clear(sparse, n):
-    for k in range(n):
-        sparse.listed[sparse.words[k]] = False
+def _begin(base, depth):
+    levels, n = depth + 1, base.shape[0]
+    walk = Walk(
+        base.copy(), np.empty(levels), np.zeros(levels), np.empty((levels, n)), np.empty((levels, n)),
+        np.zeros((levels, n), np.bool_), np.empty((levels, n), np.int32), np.zeros(levels, np.int64),
+    )  # fmt: skip
+    walk.Z[0] = base.sum()
+    return walk
 
 
 @kernel
-def _descend(attributes, begin, end, features, touched, above, below, Z):
-    """below[w] = above[w]·Π e^λ for the words that a node's attributes touch: their number, and their normalizer."""
-    n = 0
-    for k in range(begin, end):
-        a = attributes[k]
-        for i in range(features.ptr[a], features.ptr[a + 1]):
+def _put(walk, level, w, amount):
+    """Leave a change of a word with a node."""
+    if walk.listed[level, w]:
+        walk.change[level, w] += amount
+    else:
+        walk.listed[level, w] = True
+        walk.change[level, w] = amount
+        walk.changed[level, walk.n_changed[level]] = w
+        walk.n_changed[level] += 1
+
+
+@kernel
+def _descend(walk, level, attribute, features):
+    """To a node of this level, whose attribute changes the scores of the words that it lists; how many these are."""
+    walk.A[level] = 0.0
+    Z = walk.Z[level - 1]
+    if attribute < 0:
+        walk.Z[level] = Z
+        return 0
+    above = walk.above[level]
+    for i in range(features.ptr[attribute], features.ptr[attribute + 1]):
+        w = features.words[i]
+        old = walk.scores[w]
+        above[w] = old
+        walk.scores[w] = old * features.factors[i]
+        Z += walk.scores[w] - old
+    walk.Z[level] = Z if Z >= CANCELLED * walk.Z[level - 1] else walk.scores.sum()
+    return features.ptr[attribute + 1] - features.ptr[attribute]
+
+
+@kernel
+def _ascend(walk, level, attribute, features):
+    """From a node of this level: its expected counts, and its changes handed to the node above."""
+    learning, A = features.expected.shape[0] > 0, walk.A[level]
+    walk.A[level - 1] += A
+    first, last = (features.ptr[attribute], features.ptr[attribute + 1]) if attribute >= 0 else (0, 0)
+    if learning:
+        change, listed = walk.change[level], walk.listed[level]
+        for i in range(first, last):
             w = features.words[i]
-            n = _put(touched, n, w, 0.0)
-            below[w] *= features.factors[i]
-    Z_below = Z
-    for k in range(n):
-        w = touched.words[k]
-        Z_below += below[w] - above[w]
-    if Z_below < CANCELLED * Z:
-        Z_below = below.sum()
-    return n, Z_below
+            features.expected[i] += A * walk.scores[w] + (change[w] if listed[w] else 0.0)
+        for k in range(walk.n_changed[level]):
+            w = walk.changed[level, k]
+            listed[w] = False
+            _put(walk, level - 1, w, change[w])
+        walk.n_changed[level] = 0
+    for i in range(first, last):
+        w = features.words[i]
+        old = walk.above[level, w]
+        if learning:
+            _put(walk, level - 1, w, A * (walk.scores[w] - old))
+        walk.scores[w] = old
 
 
 @kernel
-def _expect(attributes, begin, end, features, below, A, change):
-    """Expected counts of a node's features: A·e^{s(w)} + change[w]."""
-    for k in range(begin, end):
-        a = attributes[k]
-        for i in range(features.ptr[a], features.ptr[a + 1]):
-            w = features.words[i]
-            features.expected[i] += A * below[w]
-            if change.listed[w]:
-                features.expected[i] += change.value[w]
-
-
-@kernel
-def _ascend(n, touched, above, below, A, n_changed, change, n_changed_above, change_above):
-    """Hand the changes of a node and below it to the node above, and forget the node; the changes listed above."""
-    for k in range(n_changed):
-        w = change.words[k]
-        n_changed_above = _put(change_above, n_changed_above, w, change.value[w])
-    _clear(change, n_changed)
-    for k in range(n):
-        w = touched.words[k]
-        n_changed_above = _put(change_above, n_changed_above, w, A * (below[w] - above[w]))
-        below[w] = above[w]
-    _clear(touched, n)
-    return n_changed_above
-
-
-@kernel
-def _visit_histories(tree, g, features, targets, in_group, Z_group, of_history, change):
-    """The leaves of a group: Σ count·log Z, Σ count / Z, the words changed, and the touches."""
+def _visit_histories(tree, g, features, targets, walk, score, listed, touched):
+    """The leaves of a group: Σ count·log Z, and the words touched; ``score``, ``listed`` and ``touched`` are room."""
     ptr, words, factors, expected = features.ptr, features.words, features.factors, features.expected
-    score, listed, touched = of_history.value, of_history.listed, of_history.words
-    value, A, n_changed, touches = 0.0, 0.0, 0, 0
+    level = tree.path.shape[1]
+    in_group, Z_group = walk.scores, walk.Z[level]
+    change, changed, is_changed, n_changed = walk.change[level], walk.changed[level], walk.listed[level], 0
+    value, A, touches = 0.0, 0.0, 0
     for h in range(tree.histories[g], tree.histories[g + 1]):
         n = 0
         for k in range(tree.history_ptr[h], tree.history_ptr[h + 1]):
@@ -179,58 +179,43 @@ def _visit_histories(tree, g, features, targets, in_group, Z_group, of_history, 
                     expected[i] += r * score[words[i]]
             for k in range(n):
                 w = touched[k]
-                n_changed = _put(change, n_changed, w, r * (score[w] - in_group[w]))
+                amount = r * (score[w] - in_group[w])
+                if is_changed[w]:
+                    change[w] += amount
+                else:
+                    is_changed[w] = True
+                    change[w] = amount
+                    changed[n_changed] = w
+                    n_changed += 1
         for k in range(n):
             listed[touched[k]] = False
-    return value, A, n_changed, touches
+    walk.A[level], walk.n_changed[level] = A, n_changed
+    return value, touches
 
 
 @kernel
 def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
     """Visit the groups begin … end − 1: (Σ_h count_h·log Z_h, words touched); expectations and log p are written."""
-    n_words, peak = unigram.shape[0], unigram.max()  # shifted by the largest, no e^u overflows
-    base = np.exp(unigram - peak)
-    in_document, in_group = base.copy(), base.copy()
-    of_document, of_group, of_history = _nothing(n_words), _nothing(n_words), _nothing(n_words)
-    base_change, document_change, group_change = _nothing(n_words), _nothing(n_words), _nothing(n_words)
-    Z_base = base.sum()
-    value, touches, counted, A_base, n_base_changed = 0.0, 0, 0.0, 0.0, 0
-    g = begin
-    while g < end:
-        document = tree.document_of[g]
-        attributes, first, last = tree.document_attributes, tree.document_ptr[document], tree.document_ptr[document + 1]
-        n_document, Z_document = _descend(attributes, first, last, features, of_document, base, in_document, Z_base)
-        for k in range(n_document):
-            in_group[of_document.words[k]] = in_document[of_document.words[k]]
-        touches += n_document
-        A_document, n_document_changed = 0.0, 0
-        while g < end and tree.document_of[g] == document:
-            begins, ends = tree.group_ptr[g], tree.group_ptr[g + 1]
-            n_group, Z_group = _descend(
-                tree.group_attributes, begins, ends, features, of_group, in_document, in_group, Z_document
-            )
-            of_leaves, A_group, n_changed, below = _visit_histories(
-                tree, g, features, targets, in_group, Z_group, of_history, group_change
-            )
-            if features.expected.shape[0]:
-                _expect(tree.group_attributes, begins, ends, features, in_group, A_group, group_change)
-            n_document_changed = _ascend(
-                n_group, of_group, in_document, in_group, A_group, n_changed, group_change, n_document_changed,
-                document_change,
-            )  # fmt: skip
-            value, touches, A_document = value + of_leaves, touches + n_group + below, A_document + A_group
-            counted += tree.count[tree.histories[g] : tree.histories[g + 1]].sum()
-            g += 1
-        if features.expected.shape[0]:
-            _expect(attributes, first, last, features, in_document, A_document, document_change)
-        for k in range(n_document):
-            in_group[of_document.words[k]] = base[of_document.words[k]]
-        n_base_changed = _ascend(
-            n_document, of_document, base, in_document, A_document, n_document_changed, document_change, n_base_changed,
-            base_change,
-        )  # fmt: skip
-        A_base += A_document
+    n_words, depth, peak = unigram.shape[0], tree.path.shape[1], unigram.max()  # shifted by it, no e^u overflows
+    walk = _begin(np.exp(unigram - peak), depth)
+    score, listed, touched = np.empty(n_words), np.zeros(n_words, np.bool_), np.empty(n_words, np.int32)
+    value, touches, counted = 0.0, 0, 0.0
+    for g in range(begin, end):
+        shared = 0
+        if g > begin:
+            while shared < depth and tree.path[g, shared] == tree.path[g - 1, shared]:
+                shared += 1
+            for level in range(depth, shared, -1):
+                _ascend(walk, level, tree.path[g - 1, level - 1], features)
+        for level in range(shared + 1, depth + 1):
+            touches += _descend(walk, level, tree.path[g, level - 1], features)
+        of_leaves, below = _visit_histories(tree, g, features, targets, walk, score, listed, touched)
+        value, touches = value + of_leaves, touches + below
+        counted += tree.count[tree.histories[g] : tree.histories[g + 1]].sum()
+    if end > begin:
+        for level in range(depth, 0, -1):
+            _ascend(walk, level, tree.path[end - 1, level - 1], features)
     if features.expected.shape[0]:
         for w in range(n_words):
-            expected_unigrams[w] += A_base * base[w] + (base_change.value[w] if base_change.listed[w] else 0.0)
+            expected_unigrams[w] += walk.A[0] * walk.scores[w] + (walk.change[0, w] if walk.listed[0, w] else 0.0)
     return value + counted * peak, touches

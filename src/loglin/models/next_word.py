@@ -43,7 +43,7 @@ class NextWordModel:
         n, weights = self.words.n_predicted, self.weights
         features = kernels.Features(self.extractor.ptr, self.extractor.targets, self._factors, _NONE)
         wanted = kernels.Targets(cuts, targets[order].astype(np.int32), log_p)
-        kernels.visit(tree, 0, len(tree.document_of), weights[:n], features, _NONE, wanted)
+        kernels.visit(tree, 0, len(tree.path), weights[:n], features, _NONE, wanted)
         out = np.empty(len(targets))
         out[order] = log_p
         return out
@@ -53,10 +53,8 @@ class NextWordModel:
         tree, of_token = self.extractor.tree(running)
         history = int(of_token[token])
         group = int(np.searchsorted(tree.histories, history, side="right")) - 1
-        document = int(tree.document_of[group])
         active = [
-            *tree.document_attributes[tree.document_ptr[document] : tree.document_ptr[document + 1]].tolist(),
-            *tree.group_attributes[tree.group_ptr[group] : tree.group_ptr[group + 1]].tolist(),
+            *tree.path[group][tree.path[group] >= 0].tolist(),
             *tree.history_attributes[tree.history_ptr[history] : tree.history_ptr[history + 1]].tolist(),
         ]
         n, ptr, votes = self.words.n_predicted, self.extractor.ptr, []
