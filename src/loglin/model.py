@@ -122,7 +122,7 @@ class Model:
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             n_labels = 1 if header["task"] == "rank" else len(header["labels"])
             index = FeatureIndex(n_labels, *(arrays[f"index.{name}"] for name in _INDEX))
-            words = _named(arrays, "dictionary.")
+            words = arrays_named(arrays, "dictionary.")
             weights = arrays["weights"]
             weights = weights.astype(np.float32) if weights.dtype == np.float16 else weights
             model = cls(
