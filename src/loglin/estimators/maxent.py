@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Decoder, Vote
 from loglin.errors import LoglinError
+from loglin.estimators.warn import warn_if_unbounded
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
@@ -40,6 +41,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}.
+    optimizer : as for ``Tagger``.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         warm_start: bool = False,
         dtype: str = "float64",
         class_weight: Mapping | None = None,
+        optimizer: str = "auto",
     ):
         self.l1 = l1
         self.l2 = l2
@@ -78,6 +81,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         self.warm_start = warm_start
         self.dtype = dtype
         self.class_weight = class_weight
+        self.optimizer = optimizer
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -118,10 +122,12 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
             callback=self._call,
             unpenalized=self._intercepts(extractor),
         )
+        warn_if_unbounded(model)
         return self._adopt(model)
 
     def _options(self, sample_weight) -> Options:
         return Options(
+            optimizer=self.optimizer,
             l1=self.l1,
             l2=self.l2,
             all_features=self.all_features,
@@ -273,7 +279,7 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         if model.task != "classify":
             raise LoglinError("this model tags sequences; open it with Tagger.load")
         options = model.record.get("options", {})
-        known = ("l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype")
+        known = ("optimizer", "l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype")
         self = cls(**{k: options[k] for k in known if k in options})
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
