@@ -25,7 +25,7 @@ from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import scale_factors
 from loglin.methods.m_estimation import base_model, counted_hmm
 from loglin.methods.problem import Problem
-from loglin.methods.settings import BASES, checked_settings
+from loglin.methods.settings import BASES, check_optimizer, checked_settings
 from loglin.model import Model
 from loglin.optimize.record import Iteration
 from loglin.parallel.threads import Threads
@@ -49,6 +49,7 @@ class Options:
     task: str = "tag"  # or "classify": each example alone; "rank": each among candidates of its own
     l1: float = 0.0
     l2: float = 1.0
+    optimizer: str = "auto"  # see methods.settings.OPTIMIZERS
     order: int = 1
     all_features: bool = False
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
@@ -68,11 +69,12 @@ class Options:
     instance_weights: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        checked_settings(self.criterion, self.settings, self.task)
+        settings = checked_settings(self.criterion, self.settings, self.task)
         for name in ("l1", "l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise LoglinError(f"{name} is {value!r}; give a number of at least 0")
+        check_optimizer(self.optimizer, self.criterion, settings, self.l1)
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
         if type(self.cutoff) is not int or self.cutoff < 1:
@@ -147,6 +149,7 @@ def train(
         "evaluations": result.evaluations,
         "stopped": stopped,
         "converged": result.converged,
+        "unbounded": result.unbounded,
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
