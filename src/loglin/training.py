@@ -133,6 +133,8 @@ def train(
     with interruptible() as interrupted:
         first = transferred_weights(start, extractor, labels, index) if start is not None else None
         first = initial_weights(settings, problem, options, interrupted) if first is None else first
+        if first is None and options.criterion == "likelihood" and options.optimizer == "auto":
+            first = _class_shares(problem, unpenalized)
         result = solve(settings, problem, options, base, first, watch, interrupted)
     if not math.isfinite(result.value):
         raise LoglinError(
@@ -154,6 +156,20 @@ def train(
         "history": [i.as_dict() for i in watch.history],
     }
     return model
+
+
+def _class_shares(problem: Problem, intercept: np.ndarray | None) -> np.ndarray | None:
+    """Weights that say nothing but how frequent the classes are, nearer than zero; None without an intercept."""
+    if intercept is None or not problem.gold.all_certain:
+        return None
+    has = problem.gold.allowed().astype(np.float64)
+    weight = np.ones(len(has)) if problem.weight is None else problem.weight
+    share = np.clip(weight @ has / weight.sum(), 0.5 / len(has), 1 - 0.5 / len(has))
+    bias = np.log(share) - (np.log(1 - share) if isinstance(problem.gold, LabelSets) else 0.0)
+    weights = np.zeros(problem.index.n_features)
+    feature = np.repeat(intercept, np.diff(problem.index.ptr))
+    weights[: len(feature)][feature] = bias[problem.index.labels[feature]]
+    return weights
 
 
 def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> Problem:

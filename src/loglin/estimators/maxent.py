@@ -250,7 +250,7 @@ class MaxEnt(Classifier):
 
     def _label_values(self, X: Any) -> np.ndarray:
         """Of label sets, what is compared with the threshold: probabilities, or scores of a margin or a regression."""
-        scores = self._decoder.scores(self._design(X))
+        scores = self._scores(X)
         return 1 / (1 + np.exp(-scores)) if self.model_.decoding["link"] == "logistic" else scores
 
     def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
@@ -292,10 +292,10 @@ class MaxEnt(Classifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
         if self._several:
-            return self._decoder.scores(self._design(X))
+            return self._scores(X)
         if self.model_.task == "rank":
             return np.array(self._ranked(X, None)[0])
-        scores = self._local(X).scores
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
