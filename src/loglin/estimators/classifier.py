@@ -104,7 +104,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """Sums of votes (examples, classes); the intercepts of a matrix are added at the end, all in one go."""
-        scores = self._decoder.scores(self._design(X, intercept=False))
+        design = self._design(X, intercept=False)
+        scores = self._decoder.scores(design)
         if isinstance(self.model_.extractor, MatrixExtractor):
             scores += self._bias
         return scores
@@ -118,10 +119,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """The most probable class of every example."""
-        check_is_fitted(self, "model_")
-        if candidates is None:
-            return self.classes_[self._scores(X).argmax(axis=1)]
-        best, _ = self._local(X, candidates).best()
+        best = self._scores(X).argmax(axis=1) if candidates is None else self._local(X, candidates).best()[0]
         return self.classes_[best]
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
