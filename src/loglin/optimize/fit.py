@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loglin.criteria.penalties import Penalized
+from loglin.criteria.penalties import Penalized, shortest
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
@@ -69,7 +69,7 @@ def fit_weights(
                 raise StopTraining(reason)
 
         result = minimize(
-            Penalized(criterion, _shortest(l2)),
+            Penalized(criterion, shortest(l2)),
             weights,
             l1=l1,
             scale=_scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
@@ -104,13 +104,8 @@ def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | 
 
 
 def _objective(criterion, weights, l1, l2) -> float:
-    value, _ = Penalized(criterion, _shortest(l2))(weights)
+    value, _ = Penalized(criterion, shortest(l2))(weights)
     return value + float(l1 @ np.abs(weights))
-
-
-def _shortest(l2: np.ndarray) -> np.ndarray:
-    """One number in place of many equal ones."""
-    return l2[:1] if len(l2) and np.all(l2 == l2[0]) else l2
 
 
 def _scale(criterion, weights: np.ndarray, l2: np.ndarray, power: float) -> np.ndarray:

@@ -11,8 +11,8 @@ from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 
 # Okabe and Ito's colors, told apart by color-blind readers too; the markers and dashes differ as well
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = "osD^vPX"
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
 DPI = 150
 _SETTINGS = {
@@ -62,12 +62,16 @@ def curves(
     xlabel: str,
     ylabel: str,
     logx: bool = False,
+    logy: bool = False,
 ) -> None:
     """One curve a name, through marked points, in the order in which they are given."""
     for name, (xs, ys) in lines.items():
         _same_length(xs, ys, f"{title}, {name}")
-        if logx and any(x <= 0 for x in xs):
-            raise LoglinError(f"{title}, {name}: {min(xs)} has no place on a logarithmic axis; give positive numbers")
+        for wanted, numbers in ((logx, xs), (logy, ys)):
+            if wanted and any(number <= 0 for number in numbers):
+                raise LoglinError(
+                    f"{title}, {name}: {min(numbers)} has no place on a logarithmic axis; give positive numbers"
+                )
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(_SETTINGS):
         figure, axes = _canvas(4.2)
@@ -81,6 +85,8 @@ def curves(
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.xaxis.set_major_formatter("{x:,.6g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
+        if logy:
+            axes.set_yscale("log")
         axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         if lines:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the curves, never over them
