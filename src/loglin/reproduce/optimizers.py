@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from loglin.corpus import datasets
+from loglin.corpus.columns import Corpus
 from loglin.corpus.labels import Gold
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.errors import LoglinError
@@ -87,12 +88,13 @@ class _Enough(Exception):
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
     began = time.perf_counter()
     sentences, rounds = (QUICK, QUICK_ROUNDS) if quick else (SENTENCES, ROUNDS)
-    problem = tagging_problem(sentences)
+    corpus = datasets.load("treebank")
+    problem = tagging_problem(corpus, sentences)
     n = problem.index.n_features
     optimum = fit_weights(
         problem.criterion, l1=np.zeros(n), l2=np.ones(n), warm_start=False, dtype="float64", tol=1e-11
     ).value
-    small = tagging_problem(3)
+    small = tagging_problem(corpus, 3)
     courses = {}
     for name, shown in SHOWN.items():
         course_of(name, small, 0.0, 2)  # compiles what it needs
@@ -112,8 +114,8 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     return Table("optimizers", title, _rows(courses, optimum), time.perf_counter() - began, remarks, drawings)
 
 
-def tagging_problem(sentences: int) -> Problem:
-    corpus = datasets.load("treebank")
+def tagging_problem(corpus: Corpus, sentences: int) -> Problem:
+    """The first sentences of a corpus of words and tags."""
     if corpus.n_sentences < sentences:
         raise LoglinError(f"the treebank has {corpus.n_sentences} sentences, fewer than {sentences}; get all its files")
     words, tags = (column.strings() for column in corpus.columns[:2])
