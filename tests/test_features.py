@@ -234,6 +234,7 @@ EXAMPLES = [
     ("ngrams", (1, 1), "aa", ["<", "a", ">"]),
     ("ngrams", (9, 9), "ab", []),
     ("edge", (), "ab", []),
+    ("rare", (5,), "ab", []),
     ("t", (r"^\u",), "Abc", "true"),
     ("t", (r"^\u",), "abc", "false"),
     ("t", (r"\p",), "a_b", "true"),

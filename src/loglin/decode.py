@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,7 +74,8 @@ class Decoder:
 
     ``decoding`` overrides the model's own way: steps score "global" as they are, "local" normalized each by
     itself (an MEMM), "nota" the same with none of the above as one more outcome, "scaled" times a factor learnt
-    for the label before; ``beam`` > 0 searches with so many states a step instead of exactly.
+    for the label before; ``beam`` > 0 searches with so many states a step instead of exactly; "dictionary" false
+    leaves the model's tag dictionary aside.
     """
 
     def __init__(
@@ -84,7 +85,8 @@ class Decoder:
         self.threads = threads
         self.width = padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, constrain) if constrain else None
-        self.decoding = {"steps": "global", "beam": 0} | model.decoding | (decoding or {})
+        self.decoding = {"steps": "global", "beam": 0, "dictionary": True} | model.decoding | (decoding or {})
+        self.dictionary = model.dictionary if self.decoding["dictionary"] else None
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
@@ -93,6 +95,7 @@ class Decoder:
         self._quick = (
             self._trigrams is None
             and model.base is None
+            and self.dictionary is None
             and not self.decoding["beam"]
             and self.decoding["steps"] != "scaled"
             and (self.constant < 0 or self.legal is None)
@@ -154,7 +157,7 @@ class Decoder:
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
         if not self._quick:
-            parts = [self._best_of(chain) for chain in self._scored_chains(design)]
+            parts = [self._best_of(chain) for chain in self._limited_chains(design)]
             return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
         lists, table, weights, _ = self._single
         T, edges = self._limits
@@ -212,23 +215,28 @@ class Decoder:
 
     def chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
-        return map(self._finished, self._scored_chains(design))
+        return map(self._normalized, self._limited_chains(design))
 
     def _best_of(self, chain: Chain) -> np.ndarray:
         if not self.decoding["beam"]:
-            return self._finished(chain).best()[0]
-        return self._limited(chain).beam(self.decoding["beam"], self.constant)[0]
+            return self._normalized(chain).best()[0]
+        return chain.beam(self.decoding["beam"], self.constant)[0]
 
-    def _finished(self, chain: Chain) -> Chain:
+    def _normalized(self, chain: Chain) -> Chain:
         """The chain as the model's way to decode sees it."""
-        chain = self._limited(chain)
         return chain.normalized(self.constant) if self.constant >= 0 else chain
 
-    def _limited(self, chain: Chain) -> Chain:
-        """The chain with scale factors, and with what is illegal forbidden, before any step is normalized."""
-        if self.decoding["steps"] == "scaled":
-            chain = chain.scaled(self.decoding["scale"])
-        return chain.forbid(*self.legal) if self.legal else chain
+    def _limited_chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence with scale factors, and with what is illegal forbidden, before any step is normalized."""
+        words = None
+        if self.dictionary is not None and design.corpus is not None and design.n_tokens:
+            words = np.where(self.dictionary.allowed(design.corpus.columns[0]), 0.0, -np.inf)
+        for first, chain in zip(design.offsets[:-1].tolist(), self._scored_chains(design), strict=True):
+            if self.decoding["steps"] == "scaled":
+                chain = chain.scaled(self.decoding["scale"])
+            if words is not None:
+                chain = replace(chain, scores=chain.scores + words[first : first + len(chain.scores)])
+            yield chain.forbid(*self.legal) if self.legal else chain
 
     def _scored_chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence with the scores of the model's features and of its base model."""
@@ -279,7 +287,7 @@ class Decoder:
 
     def votes(self, design: Design, token: int) -> list[Vote]:
         """Every active feature of a token with its votes, those with the largest vote first."""
-        index, labels, weights = self.index, self.model.labels, self.model.weights
+        index, labels, weights = self.index, self.model.outcomes, self.model.weights
         found = []
         tokens = design.tokens
         for q in range(tokens.ptr[token], tokens.ptr[token + 1]):

@@ -11,7 +11,6 @@ import math
 import mmap
 import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 from loglin.features.attributes import AttributeExtractor
+from loglin.features.dictionary import TagDictionary
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
@@ -26,21 +26,21 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 2  # 2 has base models and ways to decode; models without are written as 1
+VERSION = 3  # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
     "matrix": MatrixExtractor,
 }
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1"}
-DECODINGS = ("global", "local", "nota", "scaled")  # how steps score; see decode.Decoder
+DECODINGS = ("global", "local", "nota", "scaled", "independent")  # how steps score; see decode.Decoder
 _INDEX = ("ptr", "labels", "bigram_ptr", "bigram_pairs", "pairs", "triples")
 
 
 @dataclass
 class Model:
-    task: str  # "tag" or "classify"
-    labels: list
+    task: str  # "tag", "classify", or "rank": among candidates of each example, all with the same weights
+    labels: list  # of "rank" the classes that all examples choose from, or none
     extractor: TemplateExtractor | AttributeExtractor | MatrixExtractor
     index: FeatureIndex
     weights: np.ndarray  # (features,)
@@ -48,6 +48,12 @@ class Model:
     record: dict = field(default_factory=dict)  # how it was trained, for people
     base: HMM | None = None  # q0 of a model q0(x, y)·exp(w·f(x, y))
     decoding: dict = field(default_factory=dict)  # see decode.Decoder; nothing: global
+    dictionary: TagDictionary | None = None  # which labels words may have
+
+    @property
+    def outcomes(self) -> list:
+        """The names of the index's labels: weights of a ranking are the same for all candidates."""
+        return ["candidate"] if self.task == "rank" else self.labels
 
     # ------------------------------------------------------------------ smaller models
 
@@ -76,18 +82,14 @@ class Model:
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
-        from safetensors.numpy import save
-
         manifest, arrays = self.extractor.to_arrays()
         arrays = {f"features.{name}": array for name, array in arrays.items()}
         arrays |= {f"index.{name}": getattr(self.index, name) for name in _INDEX}
         arrays["weights"] = self.weights.astype(np.float16 if half else self.weights.dtype)
         if half and not np.isfinite(arrays["weights"]).all():
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
-        plain = self.base is None and not self.decoding
         header = {
-            "format": FORMAT,
-            "version": 1 if plain else VERSION,
+            "version": self._version(),
             "task": self.task,
             "labels": self.labels,
             "order": self.order,
@@ -99,20 +101,28 @@ class Model:
         if self.base is not None:
             header["base"], base = self.base.to_arrays()
             arrays |= {f"base.{name}": array for name, array in base.items()}
-        content = save(
-            {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-            {"loglin": json.dumps(header, ensure_ascii=False, default=_plain)},
-        )
-        write_atomically(path, content)
+        if self.dictionary is not None:
+            arrays |= {f"dictionary.{name}": array for name, array in self.dictionary.to_arrays().items()}
+        write_arrays(path, header, arrays)
+
+    def _version(self) -> int:
+        """The least that a reader must know."""
+        if self.dictionary or self.task == "rank" or self.decoding.get("steps") == "independent":
+            return 3
+        return 1 if self.base is None and not self.decoding else 2
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        arrays, header = _map(Path(path))
+        arrays, header = read_arrays(path)
+        if header.get("task") == "language":
+            raise LoglinError(f"{path} is a language model; use loglin lm, or LanguageModel.load")
         try:
-            features = _named(arrays, "features.")
+            features = arrays_named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
-            index = FeatureIndex(len(header["labels"]), *(arrays[f"index.{name}"] for name in _INDEX))
+            n_labels = 1 if header["task"] == "rank" else len(header["labels"])
+            index = FeatureIndex(n_labels, *(arrays[f"index.{name}"] for name in _INDEX))
+            words = arrays_named(arrays, "dictionary.")
             weights = arrays["weights"]
             weights = weights.astype(np.float32) if weights.dtype == np.float16 else weights
             model = cls(
@@ -123,8 +133,9 @@ class Model:
                 weights,
                 int(header["order"]),
                 header.get("record", {}),
-                HMM.from_arrays(header["base"], _named(arrays, "base.")) if "base" in header else None,
+                HMM.from_arrays(header["base"], arrays_named(arrays, "base.")) if "base" in header else None,
                 header.get("decoding", {}),
+                TagDictionary.from_arrays(words, index.n_labels) if words else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise LoglinError(f"{path} is no complete loglin model: {error}; train it again") from error
@@ -132,7 +143,8 @@ class Model:
         return model
 
 
-def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def arrays_named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, without that beginning."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
@@ -147,8 +159,19 @@ def _plain(value):
     raise TypeError(f"{value!r} cannot be stored in a model file")
 
 
-def _map(path: Path) -> tuple[dict[str, np.ndarray], dict]:
-    """Map the file's arrays (copy on write) after checking every number of its header."""
+def write_arrays(path: str | os.PathLike, header: dict, arrays: dict[str, np.ndarray]) -> None:
+    """A file of arrays of one dimension under a header; on failure an older file of that name is left as it was."""
+    from safetensors.numpy import save
+
+    content = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {"loglin": json.dumps({"format": FORMAT} | header, ensure_ascii=False, default=_plain)},
+    )
+    write_atomically(path, content)
+
+
+def read_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
+    """Map a file's arrays (copy on write) after checking every number of its header."""
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -195,8 +218,15 @@ def _array(memory: mmap.mmap, start: int, size: int, entry: dict) -> np.ndarray:
 
 def _is_decoding(decoding: object, n_labels: int) -> bool:
     """Whether a file's way to decode is one that there is."""
-    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale"}:
+    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale", "link", "threshold"}:
         return False
+    if decoding.get("steps") == "independent":
+        threshold = decoding.get("threshold")
+        return (
+            decoding.get("link") in ("logistic", "identity")
+            and isinstance(threshold, int | float)
+            and math.isfinite(threshold)
+        )
     scale, beam = decoding.get("scale"), decoding.get("beam", 0)
     numbers = isinstance(scale, list) and all(isinstance(x, int | float) and abs(x) < math.inf for x in scale)
     return (
@@ -223,7 +253,7 @@ def _check(path, model: Model) -> None:
         and isinstance(model.record, dict)
         and isinstance(model.labels, list)
         and all(isinstance(label, str | int | float | bool) for label in model.labels)
-        and model.task in ("tag", "classify")
+        and model.task in ("tag", "classify", "rank")
         and model.order in (1, 2)
         and model.weights.dtype in (np.float32, np.float64)
         and len(model.weights) == index.n_features
@@ -239,6 +269,7 @@ def _check(path, model: Model) -> None:
         and model.extractor.is_consistent()
         and (model.base is None or (model.base.is_consistent() and model.base.labels == model.labels))
         and _is_decoding(model.decoding, L)
+        and (model.dictionary is None or model.dictionary.is_consistent())
     )
     if not fine:
         raise LoglinError(f"{path} is damaged: its tables do not fit together; train it again")

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from loglin.corpus.labels import Choices, LabelSets
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.separation import SEPARABLE, recession, separated, unbounded
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.transfer import transferred_weights
-from loglin.methods.chain import make_method
+from loglin.methods.choices import method_for
 from loglin.methods.m_estimation import base_model, m_estimation
 from loglin.methods.problem import Method, Problem
 from loglin.methods.settings import checked_settings
@@ -33,7 +34,7 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
         return transferred_weights(getattr(init, "model_", init), problem.extractor, problem.labels, problem.index)
     if init == options.criterion or init == "hmm":
         raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
-    other = checked_settings(init, None) | {"init": None}
+    other = checked_settings(init, None, options.task) | {"init": None}
     problem.require_labels(init)
     base = base_model(other, problem) if init == "m-estimation" else None
     rough = replace(
@@ -46,7 +47,7 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
 def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, interrupted) -> Result:
     """Weights by the criterion's own way."""
     p = problem
-    if options.criterion == "perceptron":
+    if options.criterion == "perceptron" and not isinstance(p.gold, LabelSets | Choices):
         criterion = ConditionalLikelihood(p.design, p.gold, p.index, p.weight, np.float32, p.threads)
         return _perceptron(criterion, first, settings["averaged"], options, watch, interrupted)
     l1, l2, optimizer = p.l1, p.l2, options.optimizer
@@ -67,7 +68,7 @@ def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, i
         if optimizer == "lbfgs" and options.optimizer == "auto":
             optimizer = "auto"
     else:
-        method = make_method(options.criterion, settings, problem, first)
+        method = method_for(options.criterion, settings, problem, first)
     return _fitted(optimizer, method, l1, l2, problem, options, watch, interrupted)
 
 
@@ -131,7 +132,7 @@ def _report_unbounded(result: Result, criterion: Any, problem: Problem, free: np
         attribute, label = _name(problem, int(growing[0]))
         result.unbounded = (
             f"{len(growing):,} of {len(free):,} weights have no finite optimum without a prior, such as that of "
-            f"{attribute} for {label}; {remedy}"
+            f"{attribute}{label}; {remedy}"
         )
     elif free.all() and recession(decisions, free):
         result.unbounded = f"some classes are separable from others: without a prior weights grow without end; {remedy}"
@@ -141,12 +142,13 @@ def _report_unbounded(result: Result, criterion: Any, problem: Problem, free: np
 
 
 def _name(problem: Problem, feature: int) -> tuple[str, str]:
-    """The attribute and the label of a feature, as people know them."""
+    """The attribute of a feature, and its label where it has one, as people know them."""
     index = problem.index
     if feature >= len(index.labels):
-        return "a label bigram", "a label"
+        return "a label bigram", ""
     attribute = int(np.searchsorted(index.ptr, feature, side="right")) - 1
-    return problem.extractor.attribute_name(attribute), str(problem.labels[index.labels[feature]])
+    label = "" if isinstance(problem.gold, Choices) else f" for {problem.labels[index.labels[feature]]}"
+    return problem.extractor.attribute_name(attribute), label
 
 
 def _dual_ascent(method: Method, l2: float, options: Any, watch: Watch, interrupted) -> Result:

@@ -33,6 +33,9 @@ decoding = click.option(
     "scaled.",
 )
 beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so many states a step; 0: exactly.")
+dictionary = click.option(
+    "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
+)
 text_format = click.option(
     "--format",
     "text_format",
@@ -42,9 +45,10 @@ text_format = click.option(
 )
 
 
-def decoding_of(decoding: str | None, beam: int | None) -> dict[str, Any]:
+def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True) -> dict[str, Any]:
     """What a Decoder is told beyond the model's own way."""
-    return ({"steps": decoding} if decoding else {}) | ({"beam": beam} if beam is not None else {})
+    steps = {"steps": decoding} if decoding else {}
+    return steps | ({"beam": beam} if beam is not None else {}) | ({} if dictionary else {"dictionary": False})
 
 
 def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:

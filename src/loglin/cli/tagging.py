@@ -47,6 +47,13 @@ from loglin.methods.settings import CRITERIA
     show_default=True,
     help="Leave out rarer features, attribute and label together.",
 )
+@click.option(
+    "--dictionary",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Words seen so often get only labels they had; 0: any label.",
+)
 @click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
@@ -90,6 +97,7 @@ def train_command(data, template, output, as_json, **given) -> None:
                 "order",
                 "all_features",
                 "cutoff",
+                "dictionary",
                 "max_iter",
                 "tol",
                 "threads",
@@ -153,12 +161,25 @@ def train_command(data, template, output, as_json, **given) -> None:
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
 @shared.decoding
 @shared.beam
+@shared.dictionary
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
 def tag_command(
-    model, file, output, marginals, nbest, constrain, decoding, beam, text_format, encoding, threads, as_json
+    model,
+    file,
+    output,
+    marginals,
+    nbest,
+    constrain,
+    decoding,
+    beam,
+    dictionary,
+    text_format,
+    encoding,
+    threads,
+    as_json,
 ) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
     from loglin.corpus import conll
@@ -176,7 +197,7 @@ def tag_command(
     if blocks is not None and threads != 1:
         blocks = ReadAhead(blocks)  # while the model is opened, and then while a block is tagged
     trained = _tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam))
+    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -203,19 +224,22 @@ def tag_command(
 @click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
 @shared.decoding
 @shared.beam
+@shared.dictionary
 @click.option("--label-column", type=int, help="Column of the labels; default: as in training.")
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
-def eval_command(model, file, constrain, decoding, beam, label_column, text_format, encoding, threads, as_json) -> None:
+def eval_command(
+    model, file, constrain, decoding, beam, dictionary, label_column, text_format, encoding, threads, as_json
+) -> None:
     """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval."""
     from loglin.decode import Decoder
     from loglin.model import Model
     from loglin.tagger_files import evaluated
 
     trained = _tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam))
+    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
     kind = detected_format(file, text_format)
     result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
     if unseen:

@@ -112,6 +112,13 @@ def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterato
         yield block
 
 
+def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
+    """The whole file as one string."""
+    content = b"".join(read_blocks(path, encoding, b"\n"))
+    refuse_bad_utf8(path, content, 1)
+    return content.decode()
+
+
 def _refuse_binary(path, block: bytes, encoding: str) -> None:
     wide = "16" in encoding or "32" in encoding
     if block[:2] in (b"\xff\xfe", b"\xfe\xff") and not wide:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loglin.corpus.columns import Corpus, from_sentences
-from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.files import read_text
 from loglin.errors import LoglinError
 
 TRACE = "-NONE-"  # the tag of a leaf that stands for no word
@@ -24,9 +24,7 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Corpus:
         raise LoglinError(f"{path} holds no file *.mrg; name a folder of bracketed trees, or a file of them")
     found: list[Sentence] = []
     for one in paths:
-        text = b"".join(read_blocks(one, encoding, b"\n"))
-        refuse_bad_utf8(one, text, 1)
-        found += sentences(text.decode(), str(one))
+        found += sentences(read_text(one, encoding), str(one))
     if not found:
         raise LoglinError(f"{path} holds no words in brackets; expected trees such as (S (NN word))")
     return from_sentences(found, str(path))

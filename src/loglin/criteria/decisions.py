@@ -25,6 +25,7 @@ from loglin.kernels.scaling import sum_by_level
 if TYPE_CHECKING:
     from loglin.criteria.likelihood import ConditionalLikelihood
 
+HALF = 0.693  # a little less than −log ½
 ROOM = 20_000_000  # weights that are laid out as a full matrix
 
 

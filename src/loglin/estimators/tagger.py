@@ -47,6 +47,7 @@ class Tagger(BaseEstimator):
     all_features : weights for all (attribute, label) pairs, not only those seen.
     min_count : attributes seen less often are left out.
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
+    dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
@@ -70,6 +71,7 @@ class Tagger(BaseEstimator):
         all_features: bool = False,
         min_count: int = 1,
         cutoff: int = 1,
+        dictionary: int = 0,
         max_iter: int = 1000,
         tol: float = 5e-4,
         threads: int | None = None,
@@ -93,6 +95,7 @@ class Tagger(BaseEstimator):
         self.all_features = all_features
         self.min_count = min_count
         self.cutoff = cutoff
+        self.dictionary = dictionary
         self.max_iter = max_iter
         self.tol = tol
         self.threads = threads
@@ -144,6 +147,7 @@ class Tagger(BaseEstimator):
             order=self.order,
             all_features=self.all_features,
             cutoff=self.cutoff,
+            dictionary=self.dictionary,
             max_iter=self.max_iter,
             tol=self.tol,
             threads=self.threads,
@@ -281,6 +285,7 @@ class Tagger(BaseEstimator):
             "l2",
             "all_features",
             "cutoff",
+            "dictionary",
             "max_iter",
             "tol",
             "seed",

@@ -34,6 +34,7 @@ class TemplateExtractor:
         self.templates = templates
         self.vocabularies: dict[View, Vocabulary] = {}
         self.known: dict[int, Vocabulary] = {}  # with oov=first, the values of each column that are not read as OOV
+        self.common: dict[View, Vocabulary] = {}  # of %rare, the values that training saw too often
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
@@ -92,6 +93,12 @@ class TemplateExtractor:
                 rows.append(np.full(corpus.n_tokens, -1, np.int32))
             elif view[1] == "if":
                 self.vocabularies[view] = Vocabulary.of(["true"])
+                rows.append(self._view_codes(view, column))
+            elif view[1] == "rare":
+                counts = np.bincount(column.codes, minlength=len(column.vocabulary))
+                often = np.flatnonzero(counts >= view[2][0])
+                self.common[view] = Vocabulary.of(column.vocabulary[c] for c in often.tolist())
+                self.vocabularies[view] = Vocabulary.of(["rare"])
                 rows.append(self._view_codes(view, column))
             elif view[1] == "ngrams":
                 grams = encode_strings([g for v in _values(view, column) for g in v])
@@ -167,6 +174,8 @@ class TemplateExtractor:
             return np.full(len(column.codes), -1, np.int32)
         if view[1] == "ngrams":
             return column.codes
+        if view[1] == "rare":
+            return np.where(self.common[view].codes_of(column.vocabulary) < 0, 0, -1).astype(np.int32)[column.codes]
         distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(_values(view, column))
         return self.vocabularies[view].codes_of(distinct)[column.codes]
 
@@ -292,7 +301,7 @@ class TemplateExtractor:
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
         """The same with only some of the attributes, renumbered."""
         other = TemplateExtractor(self.templates)
-        other.vocabularies, other.known = self.vocabularies, self.known
+        other.vocabularies, other.known, other.common = self.vocabularies, self.known, self.common
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
         for template, table in zip(self.observed_templates, self.tables, strict=True):
             chosen = keep[template.kind][table.base : table.base + len(table.keys)]
@@ -328,7 +337,8 @@ class TemplateExtractor:
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
         keys = all(table.is_consistent() for table in self.tables)
-        strings = all(v.is_consistent() for v in (*self.vocabularies.values(), *self.known.values()))
+        kept = (*self.vocabularies.values(), *self.known.values(), *self.common.values())
+        strings = all(v.is_consistent() for v in kept)
         return keys and strings and all(known.code(OOV) >= 0 for known in self.known.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
@@ -340,6 +350,11 @@ class TemplateExtractor:
         for i, view in enumerate(self._views):
             arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
             arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
+            if view in self.common:
+                arrays[f"common.{i}.blob"], arrays[f"common.{i}.starts"] = (
+                    self.common[view].blob,
+                    self.common[view].starts,
+                )
         for c in self.known.keys() - self._columns_as_they_are:
             arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"] = self.known[c].blob, self.known[c].starts
         return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
@@ -351,6 +366,8 @@ class TemplateExtractor:
         self = cls(parse_templates(manifest["template"], "the model's template"))
         for i, view in enumerate(self._views):
             self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
+            if view[1] == "rare":
+                self.common[view] = Vocabulary(arrays[f"common.{i}.blob"], arrays[f"common.{i}.starts"])
         for c in self._replaced_columns:
             if c in self._columns_as_they_are:
                 self.known[c] = self.vocabularies[c, "x", ()]

@@ -25,7 +25,7 @@ def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, s
 
     A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
     templates. Greedily, the one that covers most first. Every token has every head, so templates with
-    %edge and %if stay out.
+    %edge, %if and %rare stay out.
     """
     items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
     small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not _may_lack(f.template)]
@@ -53,4 +53,4 @@ def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, s
 
 
 def _may_lack(template: Template) -> bool:
-    return any(i.function in ("edge", "if") for i in template.items)
+    return any(i.function in ("edge", "if", "rare") for i in template.items)

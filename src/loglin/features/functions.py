@@ -1,8 +1,8 @@
 """Named functions of a word, for use in templates: ``%suffix[0,0,3]`` and so on.
 
 Each is evaluated once per distinct word, never per token. A function returns one string;
-``ngrams`` alone returns several, each an attribute of its own, and ``edge`` none: it stands for places
-outside the sentence, and no word is there.
+``ngrams`` alone returns several, each an attribute of its own, and ``edge`` and ``rare`` none: they ask about
+the place and about the training text, not about the word.
 """
 
 from __future__ import annotations
@@ -81,6 +81,11 @@ def edge(word: str) -> list[str]:
     return []
 
 
+def rare(word: str, n: int) -> list[str]:
+    """No value: how often training saw a word is known to the extractor alone."""
+    return []
+
+
 # name → (function, number of whole-number arguments)
 FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "x": (identity, 0),
@@ -98,6 +103,7 @@ FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "length-class": (length_class, 0),
     "ngrams": (ngrams, 2),
     "edge": (edge, 0),
+    "rare": (rare, 1),
 }
 
 # Wapiti's character classes, where they differ from Python's

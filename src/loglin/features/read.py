@@ -1,4 +1,4 @@
-"""What users call a template: a file's name, its text, or nothing."""
+"""What users call a template: a file's name, its text, the name of one that comes with loglin, or nothing."""
 
 from __future__ import annotations
 
@@ -32,9 +32,36 @@ U23:%short-shape[1,0]
 B
 """
 
+# Ratnaparkhi's (1996) parts of speech: the word if common, else its spelling; words around; one and two tags before.
+RATNAPARKHI = """\
+#! min_count=5 U00
+U00:%x[0,0]
+U01:%x[-1,0]
+U02:%x[-2,0]
+U03:%x[1,0]
+U04:%x[2,0]
+U11:%prefix[0,0,1]/%rare[0,0,5]
+U12:%prefix[0,0,2]/%rare[0,0,5]
+U13:%prefix[0,0,3]/%rare[0,0,5]
+U14:%prefix[0,0,4]/%rare[0,0,5]
+U15:%suffix[0,0,1]/%rare[0,0,5]
+U16:%suffix[0,0,2]/%rare[0,0,5]
+U17:%suffix[0,0,3]/%rare[0,0,5]
+U18:%suffix[0,0,4]/%rare[0,0,5]
+U21:%if[0,0,"\\d"]/%rare[0,0,5]
+U22:%if[0,0,"\\u"]/%rare[0,0,5]
+U23:%if[0,0,"-"]/%rare[0,0,5]
+U31:%edge[-1,0]
+B32:%edge[-2,0]
+B
+T
+"""
+
+NAMED = {"ratnaparkhi": RATNAPARKHI}
+
 
 def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:
-    """Templates from a path, from text with at least one line break or item, or the default ones."""
+    """Templates from a path, from text with at least one line break or item, by name, or the default ones."""
     if isinstance(template, TemplateSet):
         return template
     if template is None:
@@ -42,9 +69,14 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
     text = os.fspath(template)
     if "\n" in text or "%" in text:
         return parse_templates(text)
+    if text in NAMED and not Path(text).exists():
+        return parse_templates(NAMED[text], f"the template {text}")
     try:
         content = Path(text).read_bytes()
     except OSError as error:
-        raise LoglinError(f"cannot read the template {text}: {error.strerror}; check the name") from error
+        raise LoglinError(
+            f"cannot read the template {text}: {error.strerror}; check the name, or take {' or '.join(NAMED)}, "
+            "which comes with loglin"
+        ) from error
     refuse_bad_utf8(text, content, 1, "save the template as UTF-8")
     return parse_templates(content.decode("utf-8-sig"), text)

@@ -9,6 +9,7 @@ U03:%suffix[0,0,3]        any function of loglin.features.functions
 U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %M lower-case
 U07:%if[0,0,"-"]          there only where the pattern is found (%t also says where it is not)
 U06:%edge[-1,0]/%x[0,0]   there only where the token before lies outside the sentence
+U08:%rare[0,0,5]/%x[1,0]  there only where training saw the word fewer than five times
 #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
 #! labels=all B            weights for all label pairs, seen or not (--all-features: for every template)
 #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side

@@ -23,6 +23,8 @@ TABLES = {
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "optimizers": ("optimizers", "Ways to the same weights, by passes and seconds (lectures' optimizers)."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
+    "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
+    "pp-attachment": ("pp_attachment", "Verb or noun: maximum entropy, back-off (Ratnaparkhi; Collins, Brooks)."),
 }
 
 

@@ -1,0 +1,142 @@
+"""Plain text: a sentence a line, tokens parted by blanks, a blank line between documents.
+
+    #! author=Chomsky topic=syntax          attributes of the document that begins here, if it has any
+    Colorless green ideas sleep furiously .
+    \\#! is how a sentence that begins with #! is written; every further backslash stands for itself.
+
+Tokens may carry a tag behind their last slash, as in the Brown corpus: The/at jury/nn said/vbd.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+import numpy as np
+
+from loglin.corpus.columns import Column, Corpus, encode_strings
+from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.vocabulary import EMPTY
+from loglin.errors import LoglinError
+
+ATTRIBUTES = "#!"
+_ESCAPED = re.compile(r"\\+#!")
+
+
+@dataclass
+class Text:
+    """Sentences in documents; a document has at least one sentence, a sentence at least one token."""
+
+    corpus: Corpus  # column 0 the words, column 1 their tags, if there are any
+    documents: np.ndarray  # (documents + 1,) int64: document d has the sentences documents[d] … documents[d + 1] − 1
+    attributes: list[dict[str, str]]  # of each document
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.attributes)
+
+    def sentences(self) -> list[list[str]]:
+        """The words of every sentence."""
+        words, cuts = self.corpus.columns[0].strings(), self.corpus.offsets.tolist()
+        return [words[b:e] for b, e in pairwise(cuts)]
+
+    def part(self, begin: int, end: int) -> Text:
+        """The sentences begin … end − 1, with what is left of their documents."""
+        begin, end, _ = slice(begin, end).indices(self.corpus.n_sentences)
+        cuts = np.clip(self.documents, begin, max(begin, end)) - begin
+        kept = np.flatnonzero(np.diff(cuts))
+        documents = np.append(cuts[kept], cuts[-1])
+        return Text(self.corpus.select(np.arange(begin, end)), documents, [self.attributes[d] for d in kept])
+
+
+def read(path: str | os.PathLike, encoding: str = "utf-8", tagged: bool = False, blank_lines: bool = True) -> Text:
+    """Read a file; with ``blank_lines`` false they part no documents, only lines with attributes do."""
+    lines = text_lines(path, encoding)
+    return _parsed(((f"{path}, line {number}", line) for number, line in lines), str(path), tagged, blank_lines)
+
+
+def from_lines(lines: Iterable[str | Sequence[str]], tagged: bool = False, source: str = "text") -> Text:
+    """A text from lines as in a file, or from lists of tokens, of which an empty one parts documents."""
+    if isinstance(lines, str):
+        raise LoglinError(
+            f"{source} is the string {lines[:30]!r}; give a list of lines, for example with .split('\\n')"
+        )
+    return _parsed(((f"{source}, line {n}", line) for n, line in enumerate(lines, 1)), source, tagged, True)
+
+
+def _parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagged: bool, blank_lines: bool) -> Text:
+    sentences: list[Sequence[str]] = []
+    documents: list[int] = [0]
+    attributes: list[dict[str, str]] = [{}]
+
+    def begin(given: dict[str, str]) -> None:
+        """A new document; one without a sentence is forgotten."""
+        if documents[-1] == len(sentences):
+            attributes[-1] = given
+        else:
+            documents.append(len(sentences))
+            attributes.append(given)
+
+    for place, line in lines:
+        tokens, plain = _tokens(line, place)
+        if not tokens:
+            if blank_lines and documents[-1] < len(sentences):
+                begin({})
+        elif tokens[0] == ATTRIBUTES and not plain:
+            if blank_lines and documents[-1] < len(sentences):
+                raise LoglinError(
+                    f"{place}: attributes stand inside a document; put a blank line before them, or write \\#! if "
+                    "this is a sentence"
+                )
+            begin(_attributes(tokens[1:], place))
+        else:
+            sentences.append([_split(t, place) for t in tokens] if tagged else tokens)  # type: ignore[misc]
+    if documents[-1] == len(sentences):
+        documents.pop()
+        attributes.pop()
+    return Text(_corpus(sentences, source, tagged), np.array([*documents, len(sentences)], np.int64), attributes)
+
+
+def _tokens(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
+    """The tokens of a line, and whether its first one is a word even if it looks like the mark of attributes."""
+    if isinstance(line, str):
+        tokens = line.split()
+        escaped = bool(tokens) and _ESCAPED.fullmatch(tokens[0]) is not None
+        return ([tokens[0][1:], *tokens[1:]] if escaped else tokens), escaped
+    tokens = list(line) if isinstance(line, Iterable) else [line]
+    for token in tokens:
+        if not isinstance(token, str) or token.split() != [token]:
+            raise LoglinError(f"{place}: {token!r} is no token; give strings without blanks")
+    return tokens, True
+
+
+def _attributes(tokens: Sequence[str], place: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for token in tokens:
+        name, equals, value = token.partition("=")
+        if not (name and equals and value):
+            raise LoglinError(f"{place}: {token!r} is no attribute of a document; write name=value without blanks")
+        if name in found:
+            raise LoglinError(f"{place}: the attribute {name} is given twice; give it once")
+        found[name] = value
+    return found
+
+
+def _split(token: str, place: str) -> tuple[str, str]:
+    word, slash, tag = token.rpartition("/")
+    if not (word and slash and tag):
+        raise LoglinError(f"{place}: {token[:40]!r} has no tag; write word/tag, or read the text as untagged")
+    return word, tag
+
+
+def _corpus(sentences: Sequence[Sequence], source: str, tagged: bool) -> Corpus:
+    offsets = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum([len(s) for s in sentences], out=offsets[1:])
+    tokens = list(chain.from_iterable(sentences))
+    if not tokens:
+        return Corpus([Column(np.empty(0, np.int32), EMPTY)] * (2 if tagged else 1), offsets, source)
+    fields = zip(*tokens, strict=True) if tagged else [tokens]
+    return Corpus([encode_strings(field) for field in fields], offsets, source)
