@@ -15,6 +15,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#00
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
 DPI = 150
+MANY = 1000  # a logarithmic axis that spans more is marked at powers of ten only, for want of room
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that pictures do not depend on the machine
     "font.size": 10,
@@ -82,7 +83,8 @@ def curves(
             from matplotlib.ticker import LogLocator, NullFormatter
 
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            left, right = axes.get_xlim()
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < MANY * left else (1,)))
             axes.xaxis.set_major_formatter("{x:,.6g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
         if logy:
