@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,8 @@ from loglin import LoglinError, MaxEnt, Tagger
 from loglin.cli.main import cli
 from loglin.corpus import datasets
 from loglin.corpus.ingredients import generate
-from loglin.corpus.labels import Gold
+from loglin.corpus.labels import Choices, Gold
+from loglin.criteria.candidates import CandidateLikelihood
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.local import LocalLikelihood, true_instances
 from loglin.criteria.penalties import Penalized
@@ -128,6 +130,62 @@ def test_decisions_equal_enumeration(kind):
     assert Counter(map(tuple, decisions.differences(10**9).toarray())) == Counter(map(tuple, rows))
     assert decisions.differences(10) is None
     assert decisions.negative() is None
+
+
+def candidate_lists(n=40, seed=0):
+    """Examples with two to four candidates, features of both, one right."""
+    rng = np.random.default_rng(seed)
+    lists = [
+        [
+            {f"f{j}": float(rng.integers(1, 4)) for j in range(6) if rng.random() < 0.5}
+            for _ in range(rng.integers(2, 5))
+        ]
+        for _ in range(n)
+    ]
+    design = AttributeExtractor().fit(lists)
+    right = design.offsets[:-1] + [rng.integers(len(one)) for one in lists]
+    chosen = np.isin(np.arange(design.n_tokens), right)
+    choices = Choices(chosen, True)
+    index = build_index(design, choices, True, False, 1)
+    weight = rng.integers(0, 3, n).astype(float)
+    return CandidateLikelihood(design, choices, index, weight), choices, design, weight
+
+
+def test_decisions_among_candidates_equal_enumeration():
+    ours, choices, design, weight = candidate_lists()
+    F, rng, cuts = ours.F.toarray(), np.random.default_rng(1), design.offsets
+    w, v = rng.normal(size=(2, ours.n_features))
+    levels = rng.integers(3, size=len(F)).astype(np.int32)
+    parts = [slice(a, b) for a, b in pairwise(cuts)]
+    truth = [
+        oracle.ListedDecisions(F[None, part], [int(choices.chosen[part].argmax())], weight[d : d + 1])
+        for d, part in enumerate(parts)
+    ]
+    got = ours.decisions
+    assert got.mass == sum(t.mass for t in truth)
+    np.testing.assert_allclose(got.empirical(), sum(t.empirical() for t in truth))
+    np.testing.assert_allclose(got.feature_sums(), np.concatenate([t.feature_sums() for t in truth]))
+    expected = sum(t.expected_by_level(w, levels[part], 3) for t, part in zip(truth, parts, strict=True))
+    np.testing.assert_allclose(got.expected_by_level(w, levels, 3), expected, atol=1e-9)
+    np.testing.assert_allclose(got.hessian_product(w, v), sum(t.hessian_product(w, v) for t in truth), atol=1e-9)
+    for end, wanted in zip(got.extremes(), zip(*(t.extremes() for t in truth), strict=True), strict=True):
+        np.testing.assert_allclose(end, sum(wanted))
+    rows = np.concatenate([t.differences(0).reshape(-1, F.shape[1]) for t in truth])
+    assert Counter(map(tuple, got.differences(10**9).toarray())) == Counter(map(tuple, rows))
+    assert got.differences(10) is None
+    assert got.negative() is None
+
+
+def test_every_optimizer_chooses_among_candidates_alike():
+    criterion, *_ = candidate_lists()
+    n = criterion.n_features
+    l2 = np.full(n, 0.5)
+    reference = scipy_minimize(Penalized(criterion, l2), np.zeros(n), jac=True, options={"gtol": 1e-7})
+    for name in ("gradient", "conjugate-gradient", "newton", "gis", "iis"):
+        result = solve_by(name, criterion, None, l1=0 * l2, l2=l2, tol=1e-5, max_iter=5000)
+        assert result.value == pytest.approx(reference.fun, rel=1e-4), name
+    with pytest.raises(LoglinError, match="sgd takes one sentence at a time"):
+        solve_by("sgd", criterion, None, l1=0 * l2, l2=l2)
 
 
 def test_hessian_products_equal_differences_of_gradients():
@@ -250,14 +308,24 @@ def test_base_with_a_prior():
     assert unbounded(criterion.decisions, np.ones(1, bool)).tolist() == [0]  # without a prior it grows without end
 
 
-@pytest.mark.parametrize("scale", [scale_generalized, scale_improved])
-def test_a_die_with_mean_four_and_a_half(scale):
-    faces = np.arange(1.0, 7.0).reshape(1, 6, 1)
-    die = oracle.ListedDecisions(np.concatenate([faces, faces]), [3, 4])  # 4 and 5 were thrown
-    result = scale(die, die, np.zeros(1), tol=0, max_iter=3000)
-    assert result.weights[0] == pytest.approx(0.371048938, abs=1e-8)
-    p = die.probabilities(result.weights)[0]
-    assert -(p @ np.log(p)) == pytest.approx(1.6135810982, abs=1e-9)
+@pytest.mark.parametrize("optimizer", ["auto", "newton", "gis", "iis"])
+def test_a_die_with_mean_four_and_a_half(optimizer):
+    """One feature, the number thrown; 4 and 5 were seen."""
+    die = MaxEnt(features=lambda x, y: {"face": float(y)}, l2=0, optimizer=optimizer, max_iter=5000, dtype="float64")
+    die.fit(["throw"] * 2, [4, 5], candidates=[range(1, 7)] * 2)
+    assert die.model_.record["unbounded"] == ""
+    assert die.model_.weights[0] == pytest.approx(0.371048938, abs=1e-6)
+    p = np.asarray(die.predict_proba(["throw"], candidates=[range(1, 7)])[0])
+    assert -(p @ np.log(p)) == pytest.approx(1.6135810982, abs=1e-6)
+
+
+def test_candidates_that_are_separable():
+    model = MaxEnt(features=lambda x, y: {"size": float(y)}, l2=0)
+    with pytest.warns(ConvergenceWarning, match="the classes are separable"):
+        model.fit(["a", "b"], [3, 3], candidates=[[1, 2, 3], [2, 3]])
+    mixed = MaxEnt(features=lambda x, y: {"large": float(y == 3), "odd": float(y % 2)}, l2=0)
+    with pytest.warns(ConvergenceWarning, match="no finite optimum without a prior, such as that of odd; give l2"):
+        mixed.fit(["a", "b"], [3, 1], candidates=[[1, 2, 3], [1, 3]])
 
 
 @settings(max_examples=40, deadline=None)

@@ -132,7 +132,7 @@ def _report_unbounded(result: Result, criterion: Any, problem: Problem, free: np
         attribute, label = _name(problem, int(growing[0]))
         result.unbounded = (
             f"{len(growing):,} of {len(free):,} weights have no finite optimum without a prior, such as that of "
-            f"{attribute} for {label}; {remedy}"
+            f"{attribute}{label}; {remedy}"
         )
     elif free.all() and recession(decisions, free):
         result.unbounded = f"some classes are separable from others: without a prior weights grow without end; {remedy}"
@@ -142,12 +142,13 @@ def _report_unbounded(result: Result, criterion: Any, problem: Problem, free: np
 
 
 def _name(problem: Problem, feature: int) -> tuple[str, str]:
-    """The attribute and the label of a feature, as people know them."""
+    """The attribute of a feature, and its label where it has one, as people know them."""
     index = problem.index
     if feature >= len(index.labels):
-        return "a label bigram", "a label"
+        return "a label bigram", ""
     attribute = int(np.searchsorted(index.ptr, feature, side="right")) - 1
-    return problem.extractor.attribute_name(attribute), str(problem.labels[index.labels[feature]])
+    label = "" if isinstance(problem.gold, Choices) else f" for {problem.labels[index.labels[feature]]}"
+    return problem.extractor.attribute_name(attribute), label
 
 
 def _dual_ascent(method: Method, l2: float, options: Any, watch: Watch, interrupted) -> Result:

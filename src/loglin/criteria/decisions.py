@@ -25,6 +25,9 @@ from loglin.kernels.scaling import sum_by_level
 if TYPE_CHECKING:
     from loglin.criteria.likelihood import ConditionalLikelihood
 
+HALF = 0.693  # a little less than −log ½
+ROOM = 20_000_000  # weights that are laid out as a full matrix
+
 
 class Decisions(Protocol):
     """See above; the order of pairs is the criterion's own."""
@@ -70,12 +73,15 @@ class TokenDecisions:
         matrix.sum_duplicates()
         return matrix
 
-    def _matrix(self, weights: np.ndarray) -> Any:
-        """Weights as (attributes, labels), sparse."""
+    def _scores(self, weights: np.ndarray) -> np.ndarray:
+        """w·f(d, c) of every pair (n, L)."""
         from scipy.sparse import csr_matrix
 
         shape = len(self.index.ptr) - 1, self.index.n_labels
-        return csr_matrix((self.index.split(weights)[0], self.index.labels.astype(np.int32), self.index.ptr), shape)
+        matrix = csr_matrix((self.index.split(weights)[0], self.index.labels.astype(np.int32), self.index.ptr), shape)
+        if shape[0] * shape[1] <= ROOM:
+            return self._tokens @ matrix.toarray()
+        return (self._tokens @ matrix).toarray()
 
     def _gathered(self, by_pair: np.ndarray) -> np.ndarray:
         """Σ_d Σ_c by_pair[d, c]·f(d, c)."""
@@ -100,8 +106,7 @@ class TokenDecisions:
         return self._gathered(self.weight[:, None] * self.given)
 
     def feature_sums(self) -> np.ndarray:
-        sums = (self._tokens @ self._matrix(np.ones(self.index.n_features))).toarray()
-        return np.where(self.candidates, sums, 0.0).ravel()
+        return np.where(self.candidates, self._scores(np.ones(self.index.n_features)), 0.0).ravel()
 
     def expected_by_level(self, weights: np.ndarray, levels: np.ndarray, n_levels: int) -> np.ndarray:
         X, out = self._tokens, np.zeros((self.index.n_features, n_levels))
@@ -110,8 +115,7 @@ class TokenDecisions:
         return out
 
     def hessian_product(self, weights: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        expected = self._expected(weights)
-        scores = (self._tokens @ self._matrix(direction)).toarray()
+        expected, scores = self._expected(weights), self._scores(direction)
         share = np.divide(1.0, self.weight, where=self.weight > 0, out=np.zeros_like(self.weight))
         mean = (expected * scores).sum(axis=1) * share
         return self._gathered(expected * (scores - mean[:, None]))

@@ -12,13 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from loglin.criteria.chain import ChainCriterion
-from loglin.criteria.decisions import TokenDecisions
+from loglin.criteria.decisions import HALF, TokenDecisions
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
 from loglin.kernels.careful import careful_sentences
-
-HALF = 0.693  # a little less than −log ½
 
 
 class ConditionalLikelihood(ChainCriterion):

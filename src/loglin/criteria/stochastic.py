@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
+from loglin.criteria.penalties import shortest
 from loglin.criteria.scoring import Scorer
 from loglin.features.design import Design
 from loglin.kernels import stochastic as kernels
@@ -102,6 +103,7 @@ class StochasticLearner:
     def descend(self, order: np.ndarray, step: float, share: float = 1.0, patience: int = 0) -> float:
         """One step for each sentence of ``order``; returns the sum of losses met on the way."""
         criterion, width = self.criterion, self.scorer.width
+        criterion.epochs += len(order) / max(len(self.sentences), 1)
         M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
         M_exp = np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0]
         return kernels.descend(
@@ -157,17 +159,19 @@ class StochasticLearner:
             if np.array_equal(strength[: len(self.index.labels)], np.repeat(_first(strength, self.index.ptr), counts)):
                 table = np.zeros((len(self.table), 1))
                 table[rows, 0] = strength[first]
-                return table
+                return shortest(table)
             table = np.zeros(self.table.shape)
             fill_table(0, len(counts), self.index.ptr, self.index.labels, self.scorer.row_of, strength, table)
             return table
 
         def pairs(strength: np.ndarray) -> np.ndarray:
-            part = np.zeros(self.T.shape)
-            part[:, : self.index.n_labels] = self.index.transitions(strength)
-            return part
+            part = shortest(self.index.split(strength)[2])
+            if len(part) > 1:
+                part = np.zeros(self.T.shape)
+                part[:, : self.index.n_labels] = self.index.transitions(strength)
+            return part if len(part) else np.zeros(1)
 
-        return Penalties(l1, l2, by_row(l1), by_row(l2), pairs(l1), pairs(l2))
+        return Penalties(shortest(l1), shortest(l2), by_row(l1), by_row(l2), pairs(l1), pairs(l2))
 
     def warm_start(
         self,

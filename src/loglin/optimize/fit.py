@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from loglin.criteria.independent import IndependentLosses
-from loglin.criteria.penalties import Penalized
+from loglin.criteria.penalties import Penalized, shortest
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
@@ -92,7 +92,7 @@ def fit_weights(
         if isinstance(criterion, IndependentLosses) and criterion.is_full:
             result = minimize_together(criterion, weights, l2=l2, **how)
         else:
-            result = minimize(Penalized(criterion, _shortest(l2)), weights, **how)
+            result = minimize(Penalized(criterion, shortest(l2)), weights, **how)
         looked = looks and number == 0 and len(result.iterations) >= FIRST_LOOK
         weights, evaluations = result.weights, evaluations + result.evaluations
         result.iterations, result.evaluations = history, criterion_passes(criterion, evaluations)
@@ -122,13 +122,8 @@ def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | 
 
 
 def _objective(criterion, weights, l1, l2) -> float:
-    value, _ = Penalized(criterion, _shortest(l2))(weights)
+    value, _ = Penalized(criterion, shortest(l2))(weights)
     return value + float(l1 @ np.abs(weights))
-
-
-def _shortest(l2: np.ndarray) -> np.ndarray:
-    """One number in place of many equal ones."""
-    return l2[:1] if len(l2) and np.all(l2 == l2[0]) else l2
 
 
 def _scale(criterion, weights: np.ndarray, l2: np.ndarray, power: float) -> np.ndarray:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from loglin.criteria.decisions import Decisions
+from loglin.kernels import vectors as kernels
 from loglin.kernels.scaling import scale_weights
 from loglin.optimize.descent import Function, nearly_converged
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
@@ -105,11 +106,12 @@ def _rounds(
     """Round after round; the gradient without the penalty's part, E − emp, gives the expectations."""
     journal, w = Journal(callback), np.array(start, np.float64)
     values: list[float] = []
+    scale = max(1.0, kernels.norm(empirical))
     stopped, converged = f"max_iter = {max_iter} rounds were reached before convergence", False
     for number in range(max_iter + 1):
         value, gradient = function(w)
         values.append(value)
-        norm, scale = float(np.linalg.norm(gradient)), max(1.0, float(np.linalg.norm(empirical)))
+        norm = kernels.norm(gradient)
         try:
             if number:
                 journal.note(number, value, norm, w, number + 1)

@@ -84,8 +84,8 @@ def decisions_of(name: str, criterion: Any) -> Any:
     decisions = getattr(criterion, "decisions", None)
     if decisions is None:
         raise LoglinError(
-            f"optimizer {name} is for independent decisions with certain classes, and here labels depend on their "
-            "neighbors or are known in part; use optimizer auto, or criterion memm"
+            f"optimizer {name} is for independent decisions with one certain class each, and here labels depend on "
+            "their neighbors, are known in part or several at once; use optimizer auto, or on chains criterion memm"
         )
     return decisions
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from loglin.criteria.stochastic import StochasticLearner
+from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Function
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
@@ -45,8 +46,8 @@ def descend_stochastically(
 
     Stops when three times in a row the improvement still to come, if the error falls as 1/epochs, is below ``tol``.
     """
-    run = _Run(learner, start, l1, l2, averaged)
     journal, tol = Journal(callback), max(tol, LEAST_TOL)
+    run = _Run(learner, start, l1, l2, averaged)
     looks: list[tuple[int, float]] = []  # (epochs, objective)
     w, value, next_look = start, math.inf, 1
     stopped, converged = f"max_iter = {max_iter} epochs were reached before convergence", False
@@ -63,7 +64,7 @@ def descend_stochastically(
             if looks and value > looks[-1][1]:
                 run.first /= 2
             looks.append((epoch, value))
-            journal.note(epoch, value, float(np.linalg.norm(gradient)), w, epoch + len(looks))
+            journal.note(epoch, value, kernels.norm(gradient), w, epoch + len(looks))
             if reason:
                 raise StopTraining(reason)
             left = _left(looks)
