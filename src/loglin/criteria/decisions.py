@@ -69,7 +69,7 @@ class TokenDecisions:
 
         lists, shape = self.criterion.design.unfolded(), (len(self.weight), len(self.index.ptr) - 1)
         values = lists.values if lists.values.size else np.ones(len(lists.ids))
-        matrix = csr_matrix((values, lists.ids, lists.ptr), shape)
+        matrix = csr_matrix((values, lists.ids, lists.ptr), shape, copy=True)  # they may be the user's
         matrix.sum_duplicates()
         return matrix
 
