@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.ppattach import Attachment
-from loglin.reproduce import pp_attachment, sentence_boundary
+from loglin.reproduce import pos_ratnaparkhi, pp_attachment, sentence_boundary
 
 
 def ours(table) -> dict[str, float]:
@@ -104,3 +105,35 @@ def test_sentence_boundary():
     always, listed, _, best = found.values()
     assert best >= listed > always + 5
     assert best > 97
+
+
+# ---------------------------------------------------------------------- parts of speech
+
+
+def test_tag_scores_by_hand():
+    data = pos_ratnaparkhi.Data(
+        [["a", "b", "a", "c"]], [["X", "Y", "Z", "Y"]], [["a", "d"], ["d"]], [["X", "Y"], ["X"]]
+    )
+    assert data.scores([["X", "Y"], ["Z"]]) == (pytest.approx(200 / 3), 50)
+    assert data.unknown == pytest.approx(200 / 3)
+    assert pos_ratnaparkhi.most_frequent(data) == [["X", "Y"], ["Y"]]
+
+
+def test_pos_ratnaparkhi():
+    corpus_folder("treebank")
+    table = pos_ratnaparkhi.make_table(
+        pos_ratnaparkhi.load(250, 60),
+        [replace(s, options=dict(s.options) | {"max_iter": 10}) for s in pos_ratnaparkhi.SETUPS[:4]],
+        lambda line: None,
+        1,
+    )
+    found = ours(table)
+    first = pos_ratnaparkhi.FIRST
+    assert found[f"{first}: accuracy"] > found["most frequent tag: accuracy"] + 10
+    assert found[f"{first}: unknown words"] > 60
+    exact = found[f"{first.replace('beam 5', 'exact')}: accuracy"]
+    assert found[f"{first}: accuracy"] == pytest.approx(exact, abs=0.5)
+    assert found["spelling of all words, beam 5: accuracy"] > found["most frequent tag: accuracy"] + 10
+    published = {f"{row.name}: {row.metric}": row.published for row in table.rows}
+    assert published[f"{first}: accuracy"] == 96.63
+    assert published["NLTK's perceptron: unknown words"] == 84.88

@@ -22,6 +22,7 @@ TABLES = {
     "m-estimation-table2": ("m_estimation_table2", "NP chunking: base models of M-estimation (Smith et al. 2007)."),
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
+    "pos-ratnaparkhi": ("pos_ratnaparkhi", "Parts of speech with Ratnaparkhi's features: dictionary, beam, cut-off."),
     "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
     "pp-attachment": ("pp_attachment", "Verb or noun: maximum entropy, back-off (Ratnaparkhi; Collins, Brooks)."),
 }
