@@ -14,8 +14,9 @@ from loglin.criteria.penalties import Penalized
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import build_index
 from loglin.features.read import read_templates
+from loglin.optimize.descent import improvement_left
 from loglin.optimize.fit import fit_weights
-from loglin.optimize.lbfgs import improvement_left, minimize
+from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import StopTraining
 from loglin.parallel.threads import Threads
 

@@ -10,20 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Chain", "Local", "LoglinError", "MaxEnt", "Tagger", "load"]
+__all__ = ["Chain", "Local", "LoglinError", "MaxEnt", "NaiveBayes", "Tagger", "load"]
 
 _HOMES = {
     "Chain": "loglin.structures",
     "Local": "loglin.structures",
     "LoglinError": "loglin.errors",
     "MaxEnt": "loglin.estimators",
+    "NaiveBayes": "loglin.estimators",
     "Tagger": "loglin.estimators",
     "load": "loglin.estimators",
 }
 
 if TYPE_CHECKING:
     from loglin.errors import LoglinError
-    from loglin.estimators import MaxEnt, Tagger, load
+    from loglin.estimators import MaxEnt, NaiveBayes, Tagger, load
     from loglin.structures import Chain, Local
 
 

@@ -287,7 +287,7 @@ class Decoder:
 
     def votes(self, design: Design, token: int) -> list[Vote]:
         """Every active feature of a token with its votes, those with the largest vote first."""
-        index, labels, weights = self.index, self.model.labels, self.model.weights
+        index, labels, weights = self.index, self.model.outcomes, self.model.weights
         found = []
         tokens = design.tokens
         for q in range(tokens.ptr[token], tokens.ptr[token + 1]):

@@ -26,10 +26,13 @@ class Evaluation:
 
     With unit "token" (part-of-speech tags and the like) `by_type` has one entry per label, and precision,
     recall and f1 are micro averages over all labels, hence all equal to the accuracy; macro_f1 is then the
-    more telling number. macro_f1 is the plain mean of the f1 of the types that occur in gold or prediction.
+    more telling number: the plain mean of the f1 of the types that occur in gold or prediction.
+
+    With unit "label" every example has a set of labels; precision, recall and f1 are micro averages over all pairs of
+    example and label, and sentence_accuracy is the share of sets that are right.
     """
 
-    unit: str  # "phrase" or "token"
+    unit: str  # "phrase", "token" or "label"
     accuracy: float  # of tokens
     precision: float
     recall: float
@@ -251,3 +254,41 @@ def _checked_offsets(offsets: npt.ArrayLike, gold: Codes, predicted: Codes) -> C
             "the number of tokens: give the start of every sentence, then that number"
         )
     return bounds
+
+
+def best_threshold(values: np.ndarray, has: np.ndarray) -> float:
+    """The threshold of values (examples, labels) that gives the best micro F1, halfway to the next value below."""
+    order = np.argsort(-values, axis=None, kind="stable")
+    ranked, right = values.ravel()[order], has.ravel()[order].cumsum()
+    f1 = 2 * right / (np.arange(1, len(right) + 1) + has.sum())
+    last = np.append(ranked[1:] < ranked[:-1], True) & np.isfinite(ranked)  # equal values fall on one side
+    best = int(np.argmax(np.where(last, f1, -1.0)))
+    below = ranked[best + 1] if best + 1 < len(ranked) and np.isfinite(ranked[best + 1]) else ranked[best]
+    return float((ranked[best] + below) / 2)
+
+
+def evaluate_label_sets(gold: np.ndarray, predicted: np.ndarray, label_names: Sequence[str]) -> Evaluation:
+    """Compare label sets, (examples, labels) bool: precision, recall and F1 are over all pairs (micro averages)."""
+    support, found, correct = gold.sum(axis=0), predicted.sum(axis=0), (gold & predicted).sum(axis=0)
+    by_type = {
+        str(name): _scores(int(s), int(f), int(c))
+        for name, s, f, c in zip(label_names, support, found, correct, strict=True)
+        if s or f
+    }
+    total = _scores(int(support.sum()), int(found.sum()), int(correct.sum()))
+    agree = gold == predicted
+    return Evaluation(
+        unit="label",
+        accuracy=_ratio(int(agree.sum()), agree.size),
+        precision=total["precision"],
+        recall=total["recall"],
+        f1=total["f1"],
+        macro_f1=_ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
+        sentence_accuracy=_ratio(int(agree.all(axis=1).sum()), len(gold)),
+        sentences=len(gold),
+        tokens=len(gold),
+        phrases=total["support"],
+        found=total["found"],
+        correct=total["correct"],
+        by_type=by_type,
+    )

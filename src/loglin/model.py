@@ -27,21 +27,21 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 3  # 2 has base models and ways to decode, 3 tag dictionaries; models without are written as 1
+VERSION = 3  # 2 has base models and ways to decode, 3 tag dictionaries, label sets, candidates; see _version
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
     "matrix": MatrixExtractor,
 }
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1"}
-DECODINGS = ("global", "local", "nota", "scaled")  # how steps score; see decode.Decoder
+DECODINGS = ("global", "local", "nota", "scaled", "independent")  # how steps score; see decode.Decoder
 _INDEX = ("ptr", "labels", "bigram_ptr", "bigram_pairs", "pairs", "triples")
 
 
 @dataclass
 class Model:
-    task: str  # "tag" or "classify"
-    labels: list
+    task: str  # "tag", "classify", or "rank": among candidates of each example, all with the same weights
+    labels: list  # of "rank" the classes that all examples choose from, or none
     extractor: TemplateExtractor | AttributeExtractor | MatrixExtractor
     index: FeatureIndex
     weights: np.ndarray  # (features,)
@@ -50,6 +50,11 @@ class Model:
     base: HMM | None = None  # q0 of a model q0(x, y)·exp(w·f(x, y))
     decoding: dict = field(default_factory=dict)  # see decode.Decoder; nothing: global
     dictionary: TagDictionary | None = None  # which labels words may have
+
+    @property
+    def outcomes(self) -> list:
+        """The names of the index's labels: weights of a ranking are the same for all candidates."""
+        return ["candidate"] if self.task == "rank" else self.labels
 
     # ------------------------------------------------------------------ smaller models
 
@@ -86,10 +91,9 @@ class Model:
         arrays["weights"] = self.weights.astype(np.float16 if half else self.weights.dtype)
         if half and not np.isfinite(arrays["weights"]).all():
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
-        plain = self.base is None and not self.decoding
         header = {
             "format": FORMAT,
-            "version": VERSION if self.dictionary else 1 if plain else 2,
+            "version": self._version(),
             "task": self.task,
             "labels": self.labels,
             "order": self.order,
@@ -109,6 +113,12 @@ class Model:
         )
         write_atomically(path, content)
 
+    def _version(self) -> int:
+        """The least that a reader must know."""
+        if self.dictionary or self.task == "rank" or self.decoding.get("steps") == "independent":
+            return 3
+        return 1 if self.base is None and not self.decoding else 2
+
     @classmethod
     def load(cls, path: str | os.PathLike) -> Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
@@ -116,7 +126,8 @@ class Model:
         try:
             features = _named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
-            index = FeatureIndex(len(header["labels"]), *(arrays[f"index.{name}"] for name in _INDEX))
+            n_labels = 1 if header["task"] == "rank" else len(header["labels"])
+            index = FeatureIndex(n_labels, *(arrays[f"index.{name}"] for name in _INDEX))
             words = _named(arrays, "dictionary.")
             weights = arrays["weights"]
             weights = weights.astype(np.float32) if weights.dtype == np.float16 else weights
@@ -201,8 +212,15 @@ def _array(memory: mmap.mmap, start: int, size: int, entry: dict) -> np.ndarray:
 
 def _is_decoding(decoding: object, n_labels: int) -> bool:
     """Whether a file's way to decode is one that there is."""
-    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale"}:
+    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale", "link", "threshold"}:
         return False
+    if decoding.get("steps") == "independent":
+        threshold = decoding.get("threshold")
+        return (
+            decoding.get("link") in ("logistic", "identity")
+            and isinstance(threshold, int | float)
+            and math.isfinite(threshold)
+        )
     scale, beam = decoding.get("scale"), decoding.get("beam", 0)
     numbers = isinstance(scale, list) and all(isinstance(x, int | float) and abs(x) < math.inf for x in scale)
     return (
@@ -229,7 +247,7 @@ def _check(path, model: Model) -> None:
         and isinstance(model.record, dict)
         and isinstance(model.labels, list)
         and all(isinstance(label, str | int | float | bool) for label in model.labels)
-        and model.task in ("tag", "classify")
+        and model.task in ("tag", "classify", "rank")
         and model.order in (1, 2)
         and model.weights.dtype in (np.float32, np.float64)
         and len(model.weights) == index.n_features

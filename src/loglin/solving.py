@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from loglin.corpus.labels import Choices, LabelSets
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.transfer import transferred_weights
-from loglin.methods.chain import make_method
+from loglin.methods.choices import method_for
 from loglin.methods.m_estimation import base_model, m_estimation
 from loglin.methods.problem import Method, Problem
 from loglin.methods.settings import checked_settings
@@ -33,7 +34,7 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
         return transferred_weights(getattr(init, "model_", init), problem.extractor, problem.labels, problem.index)
     if init == options.criterion or init == "hmm":
         raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
-    other = checked_settings(init, None) | {"init": None}
+    other = checked_settings(init, None, options.task) | {"init": None}
     problem.require_labels(init)
     base = base_model(other, problem) if init == "m-estimation" else None
     rough = replace(options, criterion=init, settings=None, max_iter=min(options.max_iter, 100), tol=1e-3)
@@ -44,7 +45,7 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
 def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, interrupted) -> Result:
     """Weights by the criterion's own way."""
     p = problem
-    if options.criterion == "perceptron":
+    if options.criterion == "perceptron" and not isinstance(p.gold, LabelSets | Choices):
         criterion = ConditionalLikelihood(p.design, p.gold, p.index, p.weight, np.float32, p.threads)
         return _perceptron(criterion, first, options, watch, interrupted)
     l1, l2 = p.l1, p.l2
@@ -64,7 +65,7 @@ def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, i
         if optimizer == "dual" or (optimizer == "auto" and uniform and first is None):
             return _dual_ascent(method, float(l2[0]), options, watch, interrupted)
     else:
-        method = make_method(options.criterion, settings, problem, first)
+        method = method_for(options.criterion, settings, problem, first)
     return fit_weights(
         method.make,
         l1=l1,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import Gold
+from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
@@ -32,12 +32,21 @@ from loglin.parallel.threads import Threads
 from loglin.solving import initial_weights, solve
 from loglin.watch import Development, Watch, interruptible
 
+SMALL = 200_000  # decisions times classes below which a classifier gains nothing from single precision
+# of label sets, by criterion: how scores are read, and from where on a label is given
+DECISIONS = {
+    "likelihood": {"steps": "independent", "link": "logistic", "threshold": 0.5},
+    "margin": {"steps": "independent", "link": "identity", "threshold": 0.0},
+    "least-squares": {"steps": "independent", "link": "identity", "threshold": 0.5},
+}
+
 
 @dataclass(frozen=True)
 class Options:
     """How to train. The defaults end within 0.1 % of the optimum; with observed label bigrams 0.2, pieces 0.4 %."""
 
     criterion: str = "crf"
+    task: str = "tag"  # or "classify": each example alone; "rank": each among candidates of its own
     l1: float = 0.0
     l2: float = 1.0
     order: int = 1
@@ -59,7 +68,7 @@ class Options:
     instance_weights: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        checked_settings(self.criterion, self.settings)
+        checked_settings(self.criterion, self.settings, self.task)
         for name in ("l1", "l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
@@ -89,18 +98,19 @@ def train(
     design: Design,
     extractor,
     labels: list,
-    gold: Gold,
+    gold: Gold | LabelSets | Choices,
     options: Options,
     *,
-    task: str = "tag",
     start: Model | None = None,
     development: Development | None = None,
     callback: Callable[[Iteration], None] | None = None,
     unpenalized: np.ndarray | None = None,
 ) -> Model:
     """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept)."""
-    began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings)
-    problem = _problem(design, extractor, labels, gold, options, task, unpenalized)
+    began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings, options.task)
+    if options.dtype == "auto" and options.task != "tag" and design.n_tokens * len(labels) < SMALL:
+        options = replace(options, dtype="float64")
+    problem = _problem(design, extractor, labels, gold, options, unpenalized)
     problem.require_labels(options.criterion)
     dictionary = _dictionary(design, gold, options)
     if options.criterion == "hmm":
@@ -109,12 +119,12 @@ def train(
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
     kept = base if settings.get("keep_base") else None
-    decoding = _decoding(settings)
+    decoding = DECISIONS.get(options.criterion, {}) if isinstance(gold, LabelSets) else _decoding(settings)
     index = problem.index
 
     def make(weights: np.ndarray, decoding: dict = decoding) -> Model:
         weights = weights[: index.n_features]
-        return Model(task, labels, extractor, index, weights, problem.order, {}, kept, decoding, dictionary)
+        return Model(options.task, labels, extractor, index, weights, problem.order, {}, kept, decoding, dictionary)
 
     unscaled = {k: v for k, v in decoding.items() if v != "scaled"}  # the factors come at the end
     watch = Watch(options, development, partial(make, decoding=unscaled), callback)
@@ -143,9 +153,11 @@ def train(
     return model
 
 
-def _problem(design, extractor, labels, gold, options: Options, task: str, unpenalized) -> Problem:
+def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> Problem:
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
-    transitions = task == "tag" and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
+    transitions = options.task == "tag" and (
+        not templates or any(t.kind == "bigram" and not t.items for t in templates)
+    )
     order = 2 if any(t.kind == "trigram" for t in templates) else options.order
     index = build_index(design, gold, _everything(design, extractor, templates, options), transitions, order)
     if options.cutoff > 1:
@@ -253,7 +265,9 @@ def _plain(value: Any) -> Any:
 
 
 def _stored(options: Options) -> type:
-    return np.float64 if options.dtype == "float64" else np.float32
+    """Taggers are stored in single precision unless asked; a classifier as exactly as it was trained."""
+    exact = options.dtype == "float64" or (options.task != "tag" and options.dtype == "auto")
+    return np.float64 if exact else np.float32
 
 
 def peak_memory_mb() -> float:
@@ -261,7 +275,7 @@ def peak_memory_mb() -> float:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def _instance_weights(design: Design, gold: Gold, labels: list, options: Options) -> np.ndarray | None:
+def _instance_weights(design: Design, gold: Any, labels: list, options: Options) -> np.ndarray | None:
     """Weights of sentences: as given, times the mean weight of their labels."""
     weight = options.instance_weights
     if weight is not None:
@@ -273,6 +287,8 @@ def _instance_weights(design: Design, gold: Gold, labels: list, options: Options
         if not weight.any():
             raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
     if options.label_weights:
+        if not isinstance(gold, Gold):
+            raise LoglinError("weights of classes need one class an example; weigh the examples with sample_weight")
         unknown = [label for label in options.label_weights if label not in labels]
         if unknown:
             raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")

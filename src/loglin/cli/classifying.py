@@ -75,6 +75,8 @@ def classify_train_command(data, output, as_json, **given) -> None:
     from loglin.training import Options, train
 
     options = Options(
+        criterion="likelihood",
+        task="classify",
         **{k: given[k] for k in _OPTIONS},
         all_features=not given["observed"],
         warm_start=False,
@@ -102,7 +104,6 @@ def classify_train_command(data, output, as_json, **given) -> None:
         labels,
         gold,
         options,
-        task="classify",
         development=dev,
         callback=progress,
         unpenalized=free,

@@ -53,14 +53,14 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
     """All that ``loglin inspect`` shows, for people and machines."""
     import numpy as np
 
-    names = [str(y) for y in model.labels]
+    names = [str(y) for y in model.outcomes]
     if label is not None and label not in names:
         some = ", ".join(names[:20]) + ("…" if len(names) > 20 else "")
         raise LoglinError(f"the model has no label {label!r}; its labels are {some}")
     return {
         "model": path,
         "task": model.task,
-        "labels": model.labels,
+        "labels": model.outcomes,
         "order": model.order,
         "base": _base(model.base),
         "decoding": model.decoding,
@@ -112,7 +112,7 @@ def _top_weights(model, top: int, label: str | None) -> dict[str, dict[str, list
     by_label = np.argsort(index.labels, kind="stable")
     cuts = np.searchsorted(index.labels[by_label], np.arange(index.n_labels + 1))
     found = {}
-    for i, name in enumerate(map(str, model.labels)):
+    for i, name in enumerate(map(str, model.outcomes)):
         if label is not None and name != label:
             continue
         features = by_label[cuts[i] : cuts[i + 1]]
@@ -130,7 +130,7 @@ def _top_transitions(model, top: int, label: str | None) -> list[dict[str, Any]]
     """The label sequences of largest weight, by magnitude; some only count where an attribute is seen."""
     import numpy as np
 
-    index, names, L = model.index, [str(y) for y in model.labels], model.index.n_labels
+    index, names, L = model.index, [str(y) for y in model.outcomes], model.index.n_labels
     _, observed, pairs, triples = index.split(model.weights)
     attribute = np.repeat(np.arange(len(index.bigram_ptr) - 1), np.diff(index.bigram_ptr))
     chosen = names.index(label) if label is not None else None

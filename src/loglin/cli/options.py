@@ -106,7 +106,7 @@ class Progress:
 
     def way(self, value: float) -> float:
         """Share of the way to convergence, 0 to 1."""
-        from loglin.optimize.lbfgs import improvement_left
+        from loglin.optimize.descent import improvement_left
 
         self.values.append(value)
         left, goal = improvement_left(self.values), self.tol * abs(value)

@@ -121,3 +121,41 @@ def _code(number: dict, label) -> int:
         known = ", ".join(map(str, list(number)[:10]))
         raise LoglinError(f"the label {label!r} is not among those of the model ({known}…); correct the data")
     return number[label]
+
+
+@dataclass
+class LabelSets:
+    """Every example's own set of labels, which may be empty: several labels can be right at once."""
+
+    has: np.ndarray  # (examples, labels) bool
+
+    @property
+    def n_labels(self) -> int:
+        return self.has.shape[1]
+
+    all_certain = True
+
+    def allowed(self) -> np.ndarray:
+        return self.has
+
+    def possible(self) -> np.ndarray:
+        """Labels of each example, as bits: (examples, padded labels / 8) uint8."""
+        width = np.zeros((len(self.has), padded(self.n_labels)), bool)
+        width[:, : self.n_labels] = self.has
+        return np.packbits(width, axis=1, bitorder="little")
+
+
+@dataclass
+class Choices:
+    """The right one, or ones, among the candidates that each example brings; a design's tokens are candidates."""
+
+    chosen: np.ndarray  # (candidates,) bool
+    all_certain: bool  # one of every example
+
+    n_labels = 1
+
+    def allowed(self) -> np.ndarray:
+        return self.chosen[:, None]
+
+    def possible(self) -> np.ndarray:
+        return self.chosen[:, None].astype(np.uint8)

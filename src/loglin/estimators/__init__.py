@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 
 from loglin.estimators.maxent import MaxEnt
+from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.estimators.tagger import Tagger
 from loglin.model import Model
 
-__all__ = ["MaxEnt", "Tagger", "load"]
+__all__ = ["MaxEnt", "NaiveBayes", "Tagger", "load"]
 
 
-def load(path: str | os.PathLike) -> Tagger | MaxEnt:
+def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes:
     """The estimator saved in a model file, ready to predict."""
     model = Model.load(path)
-    return Tagger.from_model(model) if model.task == "tag" else MaxEnt.from_model(model)
+    if model.task == "tag":
+        return Tagger.from_model(model)
+    return (NaiveBayes if model.record.get("criterion") == "naive-bayes" else MaxEnt).from_model(model)

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.decode import Decoder, Vote
+from loglin.corpus.labels import Gold, LabelSets, gold_of_sequences
+from loglin.decode import Vote
 from loglin.errors import LoglinError
-from loglin.features.attributes import INTERCEPT, AttributeExtractor
-from loglin.features.design import Design
-from loglin.features.matrix import MatrixExtractor
+from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
+from loglin.estimators.classifier import Classifier, Votes, codes
+from loglin.evaluate import best_threshold
+from loglin.features.attributes import AttributeExtractor
 from loglin.model import Model
-from loglin.structures import Local
 from loglin.training import Options, train
 from loglin.watch import Development
 
+FOLDS = 3  # of the training data, for a threshold of label sets
 
-class MaxEnt(ClassifierMixin, BaseEstimator):
+
+class MaxEnt(Classifier):
     """Maximum-entropy classifier: p(y | x) ∝ exp(w · f(x, y)).
 
     X is a matrix (dense or sparse), or a list of examples, each a dict of attributes or a list of
@@ -33,25 +35,44 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
+    criterion : "likelihood", "perceptron" (averaged), "margin" (hinge loss); for label sets "likelihood",
+        "margin" (squared hinge) or "least-squares".
+    settings : of the criterion, as for ``Tagger``.
+    features : a function f(x, y) that gives the attributes of an example together with a class, a list of strings
+        or a dict; weights are then per attribute and not per attribute and class. Without it, an attribute of x
+        has one weight for every class.
+    multi_label : y holds sets of labels, each example any number; a yes-or-no model for every label, all trained
+        in the same passes. A 0/1 matrix as y means the same.
+    threshold : of label sets: a label is given from this probability (or score) on; None is 0.5 (of margins 0);
+        "out-of-fold" chooses the one with the best micro F1 on training examples that were held out in turn.
     l1, l2 : penalties.
+    variances : {pattern of attribute names: variance of their Gaussian prior}, such as {"suffix:*": 0.1}, in place
+        of 1 / l2; columns of a matrix are named x0, x1, …
     fit_intercept : one free weight per class.
     all_features : weights for every (attribute, class) pair, or only for those seen together.
     min_count : attributes (of lists or dicts) seen less often are left out.
-    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    cutoff : features (attribute and class together) seen less often are left out.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come. The default brings
+        probabilities within about 1e-5 of the optimum's; 1e-6 is enough for most uses and takes half the time.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}.
     """
 
     def __init__(
         self,
+        criterion: str = "likelihood",
         *,
+        settings: Mapping | None = None,
+        features: Callable | None = None,
+        multi_label: bool = False,
+        threshold: float | str | None = None,
         l1: float = 0.0,
         l2: float = 1.0,
+        variances: Mapping | None = None,
         fit_intercept: bool = True,
         all_features: bool = True,
-        variances: Mapping | None = None,
-        cutoff: int = 1,
         min_count: int = 1,
+        cutoff: int = 1,
         max_iter: int = 1000,
         tol: float = 1e-12,
         threads: int | None = None,
@@ -59,16 +80,21 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         dev: tuple | None = None,
         callbacks: Sequence[Callable] | None = None,
         warm_start: bool = False,
-        dtype: str = "float64",
+        dtype: str = "auto",
         class_weight: Mapping | None = None,
     ):
+        self.criterion = criterion
+        self.settings = settings
+        self.features = features
+        self.multi_label = multi_label
+        self.threshold = threshold
         self.l1 = l1
         self.l2 = l2
+        self.variances = variances
         self.fit_intercept = fit_intercept
         self.all_features = all_features
-        self.variances = variances
-        self.cutoff = cutoff
         self.min_count = min_count
+        self.cutoff = cutoff
         self.max_iter = max_iter
         self.tol = tol
         self.threads = threads
@@ -79,11 +105,6 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.class_weight = class_weight
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     # ------------------------------------------------------------------ training
 
     def fit(
@@ -92,39 +113,53 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         y: Any,
         sample_weight: Sequence[float] | None = None,
         candidates: Sequence[Iterable] | None = None,
-    ) -> MaxEnt:
-        """Learn from examples and their classes; ``candidates`` limits the choice for each example."""
-        y_given = y
-        if _is_matrix(X):
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=_is_partial(y_given))
-            extractor: MatrixExtractor | AttributeExtractor = MatrixExtractor(intercept=self.fit_intercept)
-        else:
-            X, y = list(X), list(y)
-            extractor = AttributeExtractor()
-        if not _is_partial(y_given):
+        start: Model | None = None,
+    ) -> Self:
+        """Learn from examples and their classes.
+
+        ``candidates`` limits the choice for each example; with ``features`` they may be anything, and y is the right
+        one of each. ``start`` is a model whose weights training begins with.
+        """
+        if self.features is not None:
+            return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight)
+        several = self.multi_label or _is_indicator(y)
+        uncertain = not several and _is_partial(y)
+        X, y = self._checked(X, y, multi_output=several or uncertain)
+        if not several and not uncertain:
             check_classification_targets(y)
+        extractor = self._new_extractor(X)
         design = extractor.fit(self._examples(X), self.min_count)
-        labels, gold = self._gold(y, design.n_tokens, candidates)
-        start = getattr(self, "model_", None) if self.warm_start else None
+        labels, gold = self._label_sets(y, design.n_tokens) if several else self._gold(y, design.n_tokens, candidates)
+        if several and (candidates is not None or self.dev is not None):
+            raise LoglinError("label sets take neither candidates nor dev; leave them out")
+        if start is None and self.warm_start:
+            start = getattr(self, "model_", None)
         model = train(
             design,
             extractor,
             labels,
             gold,
-            self._options(sample_weight),
-            task="classify",
+            self._options("classify", sample_weight),
             start=start,
             development=self._development(extractor, labels) if self.dev is not None else None,
             callback=self._call,
             unpenalized=self._intercepts(extractor),
         )
-        return self._adopt(model)
+        if several and self.threshold is not None:
+            chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
+            model = replace(model, decoding=model.decoding | {"threshold": _checked_threshold(chosen)})
+        self._adopt(model)
+        self._indicator = several and isinstance(y, np.ndarray) and y.ndim == 2
+        return self
 
-    def _options(self, sample_weight) -> Options:
+    def _options(self, task: str, sample_weight) -> Options:
         return Options(
+            criterion=self.criterion,
+            task=task,
+            settings=self.settings,
             l1=self.l1,
             l2=self.l2,
-            all_features=self.all_features,
+            all_features=self.all_features or task == "rank",
             variances=self.variances,
             cutoff=self.cutoff,
             max_iter=self.max_iter,
@@ -137,13 +172,11 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
             instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
         )
 
-    def _examples(self, X) -> Any:
-        """Matrices as they are; attribute lists as sentences of one token, with an intercept."""
-        if _is_matrix(X):
-            return X
-        if not self.fit_intercept:
-            return ([example] for example in X)
-        return ([[example, {INTERCEPT: 1.0}]] for example in X)
+    def _fit_candidates(self, lists: CandidateLists, sample_weight) -> Self:
+        extractor = AttributeExtractor()
+        design = extractor.fit(lists.attributes, self.min_count)
+        options = self._options("rank", sample_weight)
+        return self._adopt(train(design, extractor, lists.classes, lists.choices, options, callback=self._call))
 
     @staticmethod
     def _gold(y, n: int, candidates) -> tuple[list, Gold]:
@@ -157,19 +190,39 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
             gold = _with_candidates(gold, labels, candidates, n)
         return labels, gold
 
-    def _intercepts(self, extractor) -> np.ndarray | None:
-        if not self.fit_intercept:
-            return None
-        free = np.zeros(extractor.n_attributes, bool)
-        if isinstance(extractor, MatrixExtractor):
-            free[-1] = True
-        elif (code := extractor.names.code(INTERCEPT)) >= 0:
-            free[code] = True
-        return free
+    @staticmethod
+    def _label_sets(y, n: int) -> tuple[list, LabelSets]:
+        if _is_indicator(y):
+            has = np.asarray(y) > 0
+            labels = list(range(has.shape[1]))
+        else:
+            labels, has = _has(y, n)
+        without = np.flatnonzero(~has.any(axis=0))
+        if len(without):
+            raise LoglinError(f"no example has the label {labels[without[0]]!r}; leave it out or give it one")
+        return labels, LabelSets(has)
+
+    def _out_of_fold(self, X, y, sample_weight) -> float:
+        """The threshold with the best micro F1 where every example is judged by a model that has not seen it."""
+        if self.threshold != "out-of-fold" or len(y) < FOLDS:
+            raise LoglinError(
+                f"threshold is {self.threshold!r}; give a number, or out-of-fold for {FOLDS} examples or more"
+            )
+        fold = np.arange(len(y)) % FOLDS
+        _, sets = self._label_sets(y, len(y))
+        values = np.full(sets.has.shape, -np.inf)
+        for k in range(FOLDS):
+            inside, outside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            known = np.flatnonzero(sets.has[inside].any(axis=0))
+            part = clone(self).set_params(threshold=None, warm_start=False, callbacks=None)
+            weight = None if sample_weight is None else np.asarray(sample_weight, float)[inside]
+            part.fit(_taken(X, inside), sets.has[np.ix_(inside, known)].astype(int), weight)
+            values[np.ix_(outside, known)] = part._label_values(_taken(X, outside))
+        return best_threshold(values, sets.has)
 
     def _development(self, extractor, labels: list) -> Development:
         X, y = self.dev  # type: ignore[misc]
-        design = extractor.transform(self._examples(X if _is_matrix(X) else list(X)))
+        design = extractor.transform(self._examples(X if hasattr(X, "shape") else list(X)))
         values = np.asarray(y).tolist()
         names = list(dict.fromkeys([*labels, *values]))
         _, gold = gold_of_sequences(([value] for value in values), [1] * design.n_tokens, names)
@@ -179,140 +232,132 @@ class MaxEnt(ClassifierMixin, BaseEstimator):
         for callback in self.callbacks or ():
             callback(iteration)
 
-    def _adopt(self, model: Model) -> MaxEnt:
-        self.model_ = model
-        self.classes_ = np.array(model.labels)
-        self.n_iter_ = max(1, model.record.get("iterations", 1))
-        self._decoder = Decoder(model, self.threads)
-        return self
-
     # ------------------------------------------------------------------ prediction
 
-    def _design(self, X) -> Design:
-        if isinstance(self.model_.extractor, MatrixExtractor):
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            return self.model_.extractor.transform(X)
-        return self.model_.extractor.transform(self._examples(list(X)))
-
-    def _local(self, X, candidates=None) -> Local:
+    @property
+    def _several(self) -> bool:
+        """Whether the model gives label sets."""
         check_is_fitted(self, "model_")
-        design = self._design(X)
-        mask = None
-        if candidates is not None:
-            labels = self.classes_.tolist()
-            mask = np.array([np.isin(np.arange(len(labels)), _codes(labels, c, i)) for i, c in enumerate(candidates)])
-        return Local(self._decoder.scores(design), mask)
+        return self.model_.decoding.get("steps") == "independent"
 
-    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> np.ndarray:
-        best, _ = self._local(X, candidates).best()
-        return self.classes_[best]
+    def _label_values(self, X: Any) -> np.ndarray:
+        """Of label sets, what is compared with the threshold: probabilities, or scores of a margin or a regression."""
+        scores = self._decoder.scores(self._design(X))
+        return 1 / (1 + np.exp(-scores)) if self.model_.decoding["link"] == "logistic" else scores
 
-    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> np.ndarray:
-        """Probabilities (examples, classes), classes as in ``classes_``."""
-        return self._local(X, candidates).marginals()
+    def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
+        """Of a model with ``features``: the score of every candidate of every example."""
+        if self.features is None:
+            raise LoglinError("this model was trained with a function f(x, y); set .features to it first")
+        lists = of_new_examples(self.features, X, candidates, self.classes_.tolist())
+        design = self._decoder.design(lists.attributes)
+        return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:-1]), lists
 
-    def predict_log_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, candidates))
+    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+        """The most probable class of every example.
 
-    def predict_nbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
-        """For every example its k most probable classes, each with its probability."""
-        proba = self.predict_proba(X)
-        ranked = np.argsort(-proba, axis=1, kind="stable")[:, :k]
-        return [
-            [
-                (
-                    self.classes_[c].item() if hasattr(self.classes_[c], "item") else self.classes_[c],
-                    float(p[c]),
-                )
-                for c in r
-            ]
-            for r, p in zip(ranked, proba, strict=True)
-        ]
+        Of label sets, the sets (or the 0/1 matrix that training had); with ``features``, one of the candidates.
+        """
+        if self._several:
+            given = self._label_values(X) >= self.model_.decoding["threshold"]
+            if getattr(self, "_indicator", False):
+                return given.astype(int)
+            return [{self.classes_[j].item() for j in np.flatnonzero(row)} for row in given]
+        if self.model_.task == "rank":
+            scores, lists = self._ranked(X, candidates)
+            best = [options[int(s.argmax())] for options, s in zip(lists.candidates, scores, strict=True)]
+            return np.array(best) if len(self.classes_) else best
+        return super().predict(X, candidates)
 
-    def explain(self, example: Any) -> list[Vote]:
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+        """Probabilities (examples, classes), classes as in ``classes_``; of f(x, y)'s candidates a list of arrays."""
+        if self.criterion in ("margin", "perceptron", "least-squares"):
+            raise LoglinError(f"criterion {self.criterion} gives no probabilities; use decision_function or likelihood")
+        if self._several:
+            return self._label_values(X)
+        if self.model_.task == "rank":
+            scores, _ = self._ranked(X, candidates)
+            found = [np.exp(s - s.max()) / np.exp(s - s.max()).sum() for s in scores]
+            return np.array(found) if candidates is None else found
+        return super().predict_proba(X, candidates)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
+        if self._several:
+            return self._decoder.scores(self._design(X))
+        if self.model_.task == "rank":
+            return np.array(self._ranked(X, None)[0])
+        scores = self._local(X).scores
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
         check_is_fitted(self, "model_")
-        return self._decoder.votes(self._design(_first(example)), 0)
+        if self.model_.task == "rank":
+            return self._explain_candidates(example, None if candidates is None else [list(candidates)])
+        return super().explain(example)
 
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights (classes, attributes) without the intercept."""
-        return self._weight_matrix()[:, : self._n_inputs()]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        matrix = self._weight_matrix()
-        return matrix[:, self._n_inputs()] if matrix.shape[1] > self._n_inputs() else np.zeros(len(matrix))
-
-    def _n_inputs(self) -> int:
-        if not isinstance(self.model_.extractor, MatrixExtractor):
-            raise AttributeError("coef_ exists for matrices; use explain or loglin inspect for named attributes")
-        return self.model_.extractor.n_columns
-
-    def _weight_matrix(self) -> np.ndarray:
-        check_is_fitted(self, "model_")
-        index = self.model_.index
-        matrix = np.zeros((index.n_labels, len(index.ptr) - 1))
-        attribute = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
-        matrix[index.labels, attribute] = index.split(self.model_.weights)[0]
-        return matrix
+    def _explain_candidates(self, example: Any, candidates) -> Votes:
+        (scores,), lists = self._ranked([example], candidates)
+        design = self._decoder.design(lists.attributes)
+        found: dict[str, Vote] = {}
+        for c, candidate in enumerate(lists.candidates[0]):
+            for vote in self._decoder.votes(design, c):
+                (amount,) = vote.votes.values()
+                found.setdefault(vote.feature, Vote(vote.feature, vote.value, {})).votes[candidate] = amount
+        ranked = sorted(found.values(), key=lambda v: -max(map(abs, v.votes.values())))
+        u = np.exp(scores - scores.max())
+        names = lists.candidates[0]
+        return Votes(
+            ranked,
+            dict(zip(names, scores.tolist(), strict=True)),
+            dict(zip(names, (u / u.sum()).tolist(), strict=True)),
+        )
 
     # ------------------------------------------------------------------ files
 
-    def save(self, path: str | os.PathLike, half: bool = False) -> None:
-        check_is_fitted(self, "model_")
-        self.model_.save(path, half)
-
     @classmethod
-    def load(cls, path: str | os.PathLike) -> MaxEnt:
-        return cls.from_model(Model.load(path))
-
-    @classmethod
-    def from_model(cls, model: Model) -> MaxEnt:
-        if model.task != "classify":
-            raise LoglinError("this model tags sequences; open it with Tagger.load")
-        options = model.record.get("options", {})
-        known = ("l1", "l2", "all_features", "max_iter", "tol", "seed", "dtype")
-        self = cls(**{k: options[k] for k in known if k in options})
-        extractor = model.extractor
-        if isinstance(extractor, MatrixExtractor):
-            self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns
-        elif isinstance(extractor, AttributeExtractor):
-            self.fit_intercept = extractor.names.code(INTERCEPT) >= 0
-        return self._adopt(model)
+    def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Self:
+        """A classifier from a model file; ``features`` is the f(x, y) that it was trained with, if any."""
+        self = cls.from_model(Model.load(path))
+        self.features = features
+        return self
 
 
-def _is_matrix(X) -> bool:
-    if sparse.issparse(X) or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
-        return True
-    first = next(iter(X), None) if isinstance(X, list | tuple) else None
-    return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not _is_text(first[0])
-
-
-def _is_text(value) -> bool:
-    return isinstance(value, str | dict)
-
-
-def _is_partial(y) -> bool:
+def _is_partial(y: Any) -> bool:
     return isinstance(y, list) and any(v is None or isinstance(v, set | frozenset | tuple) for v in y)
 
 
-def _first(example) -> Any:
-    if sparse.issparse(example):
-        return example
-    if isinstance(example, np.ndarray):
-        return example.reshape(1, -1)
-    return [example]
+def _is_indicator(y: Any) -> bool:
+    """A matrix of zeros and ones with a column for every label."""
+    return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(y, (0, 1)).all())
 
 
-def _codes(labels: list, candidates: Iterable, example: int) -> list[int]:
-    codes = []
-    for label in candidates:
-        if label not in labels:
-            raise LoglinError(f"example {example}: the candidate {label!r} is no class of the model")
-        codes.append(labels.index(label))
-    return codes
+def _has(y: Any, n: int) -> tuple[list, np.ndarray]:
+    """Labels in order, and which example has which: (examples, labels) bool."""
+    if len(y) != n:
+        raise LoglinError(f"there are {n} examples but {len(y)} label sets; give one for each, empty if it has none")
+    for i, given in enumerate(y):
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise LoglinError(f"example {i}: its labels are {given!r}; give a set of labels, empty if it has none")
+    labels = sorted({label for given in y for label in given})
+    if not labels:
+        raise LoglinError("no example has a label; give at least one")
+    number = {label: j for j, label in enumerate(labels)}
+    has = np.zeros((n, len(labels)), bool)
+    for i, given in enumerate(y):
+        has[i, [number[label] for label in given]] = True
+    return labels, has
+
+
+def _taken(X: Any, rows: np.ndarray) -> Any:
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+def _checked_threshold(threshold: Any) -> float:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not np.isfinite(threshold):
+        raise LoglinError(f"threshold is {threshold!r}; give a number or out-of-fold")
+    return float(threshold)
 
 
 def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n: int) -> Gold:
@@ -321,11 +366,11 @@ def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n
     sets, rows = list(gold.sets), np.empty(n, np.int32)
     number: dict = {}
     for i, choice in enumerate(candidates):
-        codes = frozenset(_codes(labels, choice, i))
-        if gold.codes[i] >= 0 and int(gold.codes[i]) not in codes:
+        limit = frozenset(codes(labels, choice, i))
+        if gold.codes[i] >= 0 and int(gold.codes[i]) not in limit:
             raise LoglinError(f"example {i}: its class {labels[gold.codes[i]]!r} is not among its candidates")
-        if codes not in number:
-            number[codes] = len(sets)
-            sets.append(np.isin(np.arange(len(labels)), list(codes)))
-        rows[i] = number[codes]
+        if limit not in number:
+            number[limit] = len(sets)
+            sets.append(np.isin(np.arange(len(labels)), list(limit)))
+        rows[i] = number[limit]
     return Gold(gold.codes, gold.n_labels, np.array(sets), rows)

@@ -83,7 +83,7 @@ def build_index(
     step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
     step = np.flatnonzero(step)
     pairs, keys = np.arange(L * L), np.empty(0, np.int64)
-    if not everything.pairs or not everything.bigrams.all():
+    if len(step) and not (everything.pairs and everything.bigrams.all()):
         seen, keys = _observed_pairs(design, gold, step)
         pairs = pairs if everything.pairs else seen
     if everything.bigrams.any():

@@ -348,10 +348,11 @@ def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
 def exp_row(e):  # row, r, shift
     """row[r] = exp(row[r] − shift); returns the largest row[r] − shift, padding included.
 
-    float64 by the C library. float32: x = n·log 2 + y, |y| ≤ log 2 / 2, eˣ = 2ⁿ·(1 + y + y²·P(y)), P the
-    polynomial of Cephes' expf, relative error below 2⁻²³. Inputs are held to [-32, 87]: callers test the value
-    returned for the upper end; below the lower one, e⁻³² ≈ 1e-14 of the gold label's weight changes no sum,
-    while products of still smaller numbers would be denormal and many times slower.
+    x = n·log 2 + y, |y| ≤ log 2 / 2. float64: eˣ = 2ⁿ·(1 + 2yP(y²) / (Q(y²) − yP(y²))), Cephes' exp, relative error
+    below 2⁻⁵¹; 0 below -708 and infinite above 709. float32: eˣ = 2ⁿ·(1 + y + y²·P(y)), P the polynomial of
+    Cephes' expf, relative error below 2⁻²³. Inputs are held to [-32, 87]: callers test the value returned for the
+    upper end; below the lower one, e⁻³² ≈ 1e-14 of the gold label's weight changes no sum, while products of still
+    smaller numbers would be denormal and many times slower.
     """
     width, shift = e.width(0), e.splat(e.args[2])
     place = e.data(0, e.b.mul(e.args[1], width))
@@ -366,8 +367,27 @@ def exp_row(e):  # row, r, shift
 
 
 def _exp_double(e, x):
-    kind = ir.FunctionType(e.vector, [e.vector])
-    return e.b.call(cgutils.get_or_insert_function(e.b.module, kind, f"llvm.exp.v{LANES}f64"), [x])
+    b, number = e.b, e.constant
+    low, high = b.fcmp_ordered("<", x, number(-708)), b.fcmp_ordered(">", x, number(709))
+    # adding 1.5·2⁵² rounds to the nearest integer and leaves it in the lowest bits: no flag may reorder this
+    shifted = b.fadd(b.fmul(x, number(1.4426950408889634)), number(6755399441055744))
+    n = b.fsub(shifted, number(6755399441055744))
+    y = e.multiply_add(n, number(-6.93145751953125e-1), x)
+    y = e.multiply_add(n, number(-1.42860682030941723212e-6), y)
+    z = b.fmul(y, y)
+    p = e.multiply_add(number(1.26177193074810590878e-4), z, number(3.02994407707441961300e-2))
+    p = b.fmul(e.multiply_add(p, z, number(1.0)), y)
+    q = e.multiply_add(number(3.00198505138664455042e-6), z, number(2.52448340349684104192e-3))
+    q = e.multiply_add(q, z, number(2.27265548208155028766e-1))
+    q = e.multiply_add(q, z, number(2.0))
+    ratio = b.fdiv(p, b.fsub(q, p))
+    whole = ir.VectorType(_I64, LANES)
+    power = b.shl(
+        b.add(b.bitcast(shifted, whole), ir.Constant(whole, [1023] * LANES)), ir.Constant(whole, [52] * LANES)
+    )
+    result = b.fmul(e.multiply_add(ratio, number(2.0), number(1.0)), b.bitcast(power, e.vector))
+    result = b.select(low, number(0.0), result)
+    return b.select(high, number(np.inf), result)
 
 
 def _exp_float(e, x):

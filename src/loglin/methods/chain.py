@@ -28,7 +28,7 @@ def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray |
     def whole(kind: str, costs: np.ndarray | None = None) -> Method:
         return Method(lambda dtype: WholeSentences(kind, *arguments, dtype, p.threads, costs), start)
 
-    if name == "crf":
+    if name in ("crf", "likelihood"):
         return Method(likelihood, start)
     if name == "margin":
         costs = label_costs(settings["cost"], p.labels)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import Gold
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
@@ -21,7 +20,7 @@ class Problem:
     """What there is to learn from."""
 
     design: Design
-    gold: Gold
+    gold: Any  # Gold; LabelSets where several labels can be right, Choices where examples bring candidates
     index: FeatureIndex
     labels: list
     order: int

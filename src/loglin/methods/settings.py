@@ -41,8 +41,16 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
     | {"optimizer": ("auto", ("auto", "dual", "lbfgs", "newton"))},
 }
+# of classifiers, whose decisions stand alone
+CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
+    "likelihood": dict(_START),
+    "perceptron": CRITERIA["perceptron"],
+    "margin": CRITERIA["margin"] | {"loss": ("hinge", ("softmax", "hinge"))},
+    "least-squares": {},
+}
 PARTIAL = (
     "crf",
+    "likelihood",
     "perceptron",
     "margin",
     "accuracy",
@@ -51,11 +59,12 @@ PARTIAL = (
 )  # learn from partly labelled text too
 
 
-def checked_settings(criterion: str, given: Mapping | None) -> dict[str, Any]:
+def checked_settings(criterion: str, given: Mapping | None, task: str = "tag") -> dict[str, Any]:
     """Settings with defaults, or an error that names the mistake."""
-    if criterion not in CRITERIA:
-        raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(CRITERIA)}")
-    known = CRITERIA[criterion]
+    criteria = CRITERIA if task == "tag" else CLASSIFIERS
+    if criterion not in criteria:
+        raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(criteria)}")
+    known = criteria[criterion]
     if not isinstance(given, Mapping | None):
         raise LoglinError(f"settings are {given!r}; give a dict from names to values")
     values = {name: default for name, (default, _) in known.items()}

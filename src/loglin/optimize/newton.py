@@ -6,13 +6,12 @@ stopped early far from the optimum (Dembo & Steihaug 1983), then walks back alon
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from loglin.optimize.record import Callback, Iteration, Result, StopTraining
+from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 MOST_PRODUCTS = 200  # Hessian products of one step
@@ -29,17 +28,18 @@ def minimize_newton(
     callback: Callback | None = None,
 ) -> Result:
     """Minimize a convex function; stops when the decrease that a step promises is below tol of the value."""
-    began, w = time.perf_counter(), np.array(start, np.float64)
+    journal, w = Journal(callback), np.array(start, np.float64)
     value, gradient = function(w)
     evaluations = 1
-    iterations: list[Iteration] = []
     scale = np.ones_like(w) if scale is None else scale
     for number in range(1, max_iter + 1):
         direction, products = _quadratic_step(partial(hessian_product, w), gradient.astype(np.float64), scale)
         evaluations += products
         promise = -float(np.dot(gradient, direction))
         if promise <= tol * max(abs(value), 1e-300):
-            return Result(w, value, f"a Newton step promises less than tol = {tol:g}", True, iterations, evaluations)
+            return Result(
+                w, value, f"a Newton step promises less than tol = {tol:g}", True, journal.iterations, evaluations
+            )
         step = 1.0
         while step > 1e-10:
             trial, slope = function(w + step * direction)
@@ -49,17 +49,14 @@ def minimize_newton(
             step *= 0.5
         else:
             stopped = "no step lowers the objective any more: rounding is reached"
-            return Result(w, value, stopped, True, iterations, evaluations)
+            return Result(w, value, stopped, True, journal.iterations, evaluations)
         w, value, gradient = w + step * direction, trial, slope
-        norm, active = float(np.linalg.norm(gradient)), int(np.count_nonzero(w))
-        iterations.append(Iteration(number, value, norm, active, evaluations, time.perf_counter() - began))
         try:
-            if callback is not None:
-                callback(iterations[-1], w)
+            journal.note(number, value, float(np.linalg.norm(gradient)), w, evaluations)
         except StopTraining as stop:
-            return Result(w, value, str(stop), False, iterations, evaluations)
+            return Result(w, value, str(stop), False, journal.iterations, evaluations)
     stopped = f"max_iter = {max_iter} iterations were reached before convergence"
-    return Result(w, value, stopped, False, iterations, evaluations)
+    return Result(w, value, stopped, False, journal.iterations, evaluations)
 
 
 def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, int]:

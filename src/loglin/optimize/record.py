@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
@@ -30,6 +31,7 @@ class Result:
     converged: bool
     iterations: list[Iteration] = field(default_factory=list)
     evaluations: int = 0
+    unbounded: str = ""  # why no finite weights are best, where that is known: a sentence
 
 
 class StopTraining(Exception):
@@ -37,3 +39,17 @@ class StopTraining(Exception):
 
 
 Callback = Callable[[Iteration, np.ndarray], None]
+
+
+class Journal:
+    """Iterations as they come, told to a callback."""
+
+    def __init__(self, callback: Callback | None = None):
+        self.callback, self.began = callback, time.perf_counter()
+        self.iterations: list[Iteration] = []
+
+    def note(self, number: int, value: float, norm: float, w: np.ndarray, evaluations: int) -> None:
+        seconds, active = time.perf_counter() - self.began, int(np.count_nonzero(w))
+        self.iterations.append(Iteration(number, value, norm, active, evaluations, seconds))
+        if self.callback is not None:
+            self.callback(self.iterations[-1], w)

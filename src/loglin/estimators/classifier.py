@@ -1,0 +1,209 @@
+"""What every classifier does once it has weights: predict, explain, be saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from loglin.decode import Decoder, Vote
+from loglin.errors import LoglinError
+from loglin.features.attributes import INTERCEPT, AttributeExtractor
+from loglin.features.design import Design
+from loglin.features.matrix import MatrixExtractor
+from loglin.model import Model
+from loglin.structures import Local
+
+
+class Votes(list[Vote]):
+    """Every active feature of one example with its votes, largest first; printed as a table."""
+
+    def __init__(self, votes: Iterable[Vote], scores: dict, probabilities: dict):
+        super().__init__(votes)
+        self.scores = scores  # class → Σ votes
+        self.probabilities = probabilities  # class → probability; empty where the model gives none
+        self.label = max(scores, key=scores.get)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        ranked = sorted(self.scores, key=self.scores.get, reverse=True)[:5]  # type: ignore[arg-type]
+        rows = [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self]
+        rows.append(("sum of votes", [f"{self.scores[y]:+.3f}" for y in ranked]))
+        if self.probabilities:
+            rows.append(("probability", [f"{self.probabilities[y]:.3f}" for y in ranked]))
+        width = max(len(name) for name, _ in rows)
+        widths = [max(len(str(y)), 7) for y in ranked]
+        lines = []
+        for name, cells in [("", ranked), *rows]:
+            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
+            lines.append(f"{name:<{width}}  {aligned}")
+        return "\n".join(lines)
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """A fitted ``model_`` of independent decisions; subclasses say how it is fitted."""
+
+    model_: Model
+    fit_intercept: bool
+    threads: int | None
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _adopt(self, model: Model) -> Self:
+        self.model_ = model
+        self.classes_ = np.array(model.labels)
+        self.n_iter_ = max(1, model.record.get("iterations", 1))
+        self._decoder = Decoder(model, self.threads)
+        return self
+
+    # ------------------------------------------------------------------ inputs
+
+    def _checked(self, X: Any, y: Any, multi_output: bool = False) -> tuple[Any, Any]:
+        if is_matrix(X):
+            return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=multi_output)
+        return list(X), y if isinstance(y, np.ndarray) else list(y)
+
+    def _new_extractor(self, X: Any) -> MatrixExtractor | AttributeExtractor:
+        return MatrixExtractor(intercept=self.fit_intercept) if is_matrix(X) else AttributeExtractor()
+
+    def _examples(self, X: Any) -> Any:
+        """Matrices as they are; attribute lists as sentences of one token, with an intercept."""
+        if is_matrix(X):
+            return X
+        if not self.fit_intercept:
+            return ([example] for example in X)
+        return ([[example, {INTERCEPT: 1.0}]] for example in X)
+
+    def _intercepts(self, extractor) -> np.ndarray | None:
+        """Which attributes are intercepts: (attributes,) bool."""
+        if not self.fit_intercept:
+            return None
+        free = np.zeros(extractor.n_attributes, bool)
+        if isinstance(extractor, MatrixExtractor):
+            free[-1] = True
+        elif (code := extractor.names.code(INTERCEPT)) >= 0:
+            free[code] = True
+        return free
+
+    def _design(self, X: Any) -> Design:
+        check_is_fitted(self, "model_")
+        if isinstance(self.model_.extractor, MatrixExtractor):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            return self.model_.extractor.transform(X)
+        return self.model_.extractor.transform(self._examples(list(X)))
+
+    # ------------------------------------------------------------------ prediction
+
+    def _local(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Local:
+        design = self._design(X)
+        mask = None
+        if candidates is not None:
+            labels = self.classes_.tolist()
+            mask = np.array([np.isin(np.arange(len(labels)), codes(labels, c, i)) for i, c in enumerate(candidates)])
+        return Local(self._decoder.scores(design), mask)
+
+    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+        """The most probable class of every example."""
+        best, _ = self._local(X, candidates).best()
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+        """Probabilities (examples, classes), classes as in ``classes_``."""
+        return self._local(X, candidates).marginals()
+
+    def predict_log_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, candidates))
+
+    def predict_nbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
+        """For every example its k most probable classes, each with its probability."""
+        proba, labels = self.predict_proba(X), self.classes_.tolist()
+        ranked = np.argsort(-proba, axis=1, kind="stable")[:, :k]
+        return [[(labels[c], float(p[c])) for c in r] for r, p in zip(ranked, proba, strict=True)]
+
+    def explain(self, example: Any) -> Votes:
+        """Every active feature of one example with its vote for each class, largest first."""
+        design, labels = self._design(_first(example)), self.classes_.tolist()
+        local = Local(self._decoder.scores(design))
+        return Votes(
+            self._decoder.votes(design, 0),
+            dict(zip(labels, local.scores[0].tolist(), strict=True)),
+            dict(zip(labels, local.marginals()[0].tolist(), strict=True)),
+        )
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights (classes, attributes) without the intercept."""
+        return self._weight_matrix()[:, : self._n_inputs()]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        matrix = self._weight_matrix()
+        return matrix[:, self._n_inputs()] if matrix.shape[1] > self._n_inputs() else np.zeros(len(matrix))
+
+    def _n_inputs(self) -> int:
+        if not isinstance(self.model_.extractor, MatrixExtractor):
+            raise AttributeError("coef_ exists for matrices; use explain or loglin inspect for named attributes")
+        return self.model_.extractor.n_columns
+
+    def _weight_matrix(self) -> np.ndarray:
+        check_is_fitted(self, "model_")
+        index = self.model_.index
+        matrix = np.zeros((index.n_labels, len(index.ptr) - 1))
+        attribute = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
+        matrix[index.labels, attribute] = index.split(self.model_.weights)[0]
+        return matrix
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike, half: bool = False) -> None:
+        check_is_fitted(self, "model_")
+        self.model_.save(path, half)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        return cls.from_model(Model.load(path))
+
+    @classmethod
+    def from_model(cls, model: Model) -> Self:
+        if model.task == "tag":
+            raise LoglinError("this model tags sequences; open it with Tagger.load")
+        options, known = model.record.get("options", {}), cls._get_param_names()
+        self = cls(**{k: v for k, v in options.items() if k in known and k != "threads"})
+        extractor = model.extractor
+        if isinstance(extractor, MatrixExtractor):
+            self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns
+        elif isinstance(extractor, AttributeExtractor):
+            self.fit_intercept = extractor.names.code(INTERCEPT) >= 0
+        return self._adopt(model)
+
+
+def is_matrix(X: Any) -> bool:
+    if sparse.issparse(X) or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
+        return True
+    first = next(iter(X), None) if isinstance(X, list | tuple) else None
+    return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not isinstance(first[0], str | dict)
+
+
+def codes(labels: list, candidates: Iterable, example: int) -> list[int]:
+    found = []
+    for label in candidates:
+        if label not in labels:
+            raise LoglinError(f"example {example}: the candidate {label!r} is no class of the model")
+        found.append(labels.index(label))
+    return found
+
+
+def _first(example: Any) -> Any:
+    if sparse.issparse(example):
+        return example
+    if isinstance(example, np.ndarray):
+        return example.reshape(1, -1)
+    return [example]

@@ -1,0 +1,49 @@
+"""Gradient ascent on the criterion, which is steepest descent on what we minimize, with a nearly exact line search.
+
+d = −g,   w ← w + a*·d,   a* = argmin_a f(w + a·d)                                (loglinear_lecture)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.optimize.descent import Descent, Function, modest_step
+from loglin.optimize.linesearch import Point, Rules
+from loglin.optimize.record import Callback, Result
+
+EXACT = Rules(bend=0.1, exact=True, growth=4.0)
+
+
+class Steepest:
+    rules = EXACT
+
+    def __init__(self) -> None:
+        self.slope_along = self.step = 0.0  # of the step before
+        self._descent = 0.0
+
+    def of(self, here: Point, slope: np.ndarray) -> np.ndarray:
+        return -slope
+
+    def first_step(self, here: Point, d: np.ndarray, descent: float) -> float:
+        """As long as gives the same first-order change as the step before (Nocedal & Wright, Eq. 3.60)."""
+        self._descent = descent
+        return self.step * self.slope_along / descent if self.step else modest_step(here, d)
+
+    def learn(self, here: Point, there: Point) -> None:
+        self.step, self.slope_along = there.step, self._descent
+
+    def forget(self) -> bool:
+        knew, self.step = self.step > 0, 0.0
+        return knew
+
+
+def minimize_steepest(
+    function: Function,
+    start: np.ndarray,
+    *,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimize ``function`` from ``start`` along its gradients."""
+    return Descent(function, start, Steepest(), tol=tol, callback=callback).run(max_iter)

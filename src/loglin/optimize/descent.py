@@ -1,0 +1,169 @@
+"""The loop that L-BFGS, conjugate gradients and steepest descent share.
+
+    slope ──► direction ──► line search ──► report ──► enough?
+                 ▲              │
+                 └── learns ────┘
+
+It sees a function of the weights that returns value and gradient, and nothing else. With an L1 penalty
+(OWL-QN, Andrew & Gao 2007) the pseudo-gradient replaces the gradient, a step never crosses from one orthant
+to another, and directions learn from gradients of the smooth part alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from loglin.kernels import vectors as kernels
+from loglin.optimize.linesearch import Point, Rules, line_search
+from loglin.optimize.record import Callback, Journal, Result, StopTraining
+
+Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+WINDOW = 4  # iterations over which a gain is measured
+SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
+
+
+class Direction(Protocol):
+    """A way to choose directions."""
+
+    @property
+    def rules(self) -> Rules: ...
+
+    def of(self, here: Point, slope: np.ndarray) -> np.ndarray:
+        """A new array: where to go. ``slope`` is the gradient, or with an L1 penalty the pseudo-gradient."""
+
+    def first_step(self, here: Point, d: np.ndarray, descent: float) -> float: ...
+
+    def learn(self, here: Point, there: Point) -> None: ...
+
+    def forget(self) -> bool:
+        """Start again from the plain gradient; False if that is where it is."""
+
+
+def modest_step(here: Point, d: np.ndarray) -> float:
+    """For a first step, when nothing is known of the curvature."""
+    return min(1.0, 0.1 * max(1.0, kernels.norm(here.w)) / kernels.norm(d))
+
+
+def improvement_left(values: list[float]) -> float | None:
+    """How much lower the value would still get, if gains over windows went on as a geometric series.
+
+    None while there are too few values, or gains do not fall.
+    """
+    if len(values) < 2 * WINDOW + 1:
+        return None
+    now, before = values[-1 - WINDOW] - values[-1], values[-1 - 2 * WINDOW] - values[-1 - WINDOW]
+    if now <= 0:
+        return 0.0
+    if now >= before:
+        return None
+    ratio = max(now / before, SLOWEST)
+    return now * ratio / (1 - ratio)
+
+
+def nearly_converged(values: list[float], tol: float) -> str | None:
+    """The reason to stop, if the improvement still to come is less than ``tol`` of the value."""
+    left, value = improvement_left(values), abs(values[-1])
+    if left is None or not left < tol * value:
+        return None
+    return (
+        f"the objective would improve by about {left / max(value, 1e-300):.1g} of itself if it went on, "
+        f"less than tol = {tol:g}"
+    )
+
+
+class Descent:
+    """A run from ``start``, one direction after the other."""
+
+    def __init__(
+        self,
+        function: Function,
+        start: np.ndarray,
+        direction: Direction,
+        *,
+        l1: np.ndarray | float = 0.0,
+        tol: float = 1e-4,
+        gradient_tol: float = 1e-7,
+        callback: Callback | None = None,
+    ):
+        self.function, self.direction = function, direction
+        self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
+        self.tol, self.gradient_tol = tol, gradient_tol
+        self.evaluations = 0
+        self.journal = Journal(callback)
+        w = np.array(start, np.float64)
+        self.here = Point(w, *self.evaluate(w))
+
+    def run(self, max_iter: int) -> Result:
+        if not np.isfinite(self.here.value):
+            return self._result("the objective is not a number at the start", False)
+        values = [self.here.value]
+        try:
+            for number in range(1, max_iter + 1):
+                slope = self.pseudo_gradient()
+                norm = kernels.norm(slope)
+                if norm <= self.gradient_tol * max(1.0, kernels.norm(self.here.w)):
+                    return self._result(f"the gradient's norm, {norm:.3g}, is practically zero", True)
+                if not self.advance(slope):
+                    return self._result("no step lowers the objective any more: rounding is reached", True)
+                values.append(self.here.value)
+                self.journal.note(number, self.here.value, norm, self.here.w, self.evaluations)
+                reason = nearly_converged(values, self.tol)
+                if reason:
+                    return self._result(reason, True)
+        except StopTraining as stop:
+            return self._result(str(stop), False)
+        return self._result(f"max_iter = {max_iter} iterations were reached before convergence", False)
+
+    def evaluate(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        self.evaluations += 1
+        value, gradient = self.function(w)
+        if self.l1 is not None:
+            value += float(self.l1 @ np.abs(w))
+        return value, gradient
+
+    def pseudo_gradient(self) -> np.ndarray:
+        """The steepest one-sided slope: at w = 0, g ± l1 where that is a descent, else 0."""
+        w, g = self.here.w, self.here.gradient
+        if self.l1 is None:
+            return g
+        right, left = g + self.l1, g - self.l1
+        at_zero = np.where(right < 0, right, np.where(left > 0, left, 0.0))
+        return np.where(w > 0, right, np.where(w < 0, left, at_zero))
+
+    def advance(self, slope: np.ndarray) -> bool:
+        """One iteration: direction, line search, what the direction learns. False if no step lowers the value."""
+        while True:
+            d = self.direction.of(self.here, slope)
+            if self.l1 is not None:
+                d[d * slope >= 0] = 0.0
+            descent = kernels.dot(slope, d)
+            if descent < 0:
+                found = self.search(d, descent, slope)
+                if found is not None:
+                    self.direction.learn(self.here, found)
+                    self.here = found
+                    return True
+            if not self.direction.forget():
+                return False
+
+    def search(self, d: np.ndarray, descent: float, slope: np.ndarray) -> Point | None:
+        here, direction = self.here, self.direction
+
+        def along(step: float) -> np.ndarray:
+            w = np.empty_like(here.w)
+            kernels.move(here.w, step, d, w)
+            if self.l1 is not None:  # stay in the orthant: of w, or of the descent where w = 0
+                orthant = np.where(here.w != 0, np.sign(here.w), -np.sign(slope))
+                w[w * orthant < 0] = 0.0
+            return w
+
+        gain = None if self.l1 is None else lambda w: float(slope @ (w - here.w))
+        step = direction.first_step(here, d, descent)
+        return line_search(self.evaluate, along, here, d, descent, step, direction.rules, gain)
+
+    def _result(self, stopped: str, converged: bool) -> Result:
+        here = self.here
+        return Result(here.w, here.value, stopped, converged, self.journal.iterations, self.evaluations)

@@ -1,0 +1,148 @@
+"""Label sets: independent yes-or-no models that share their passes, against scikit-learn, one label at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import f1_score
+from sklearn.svm import LinearSVC
+
+from loglin import LoglinError, MaxEnt, load
+from loglin.corpus.labels import LabelSets
+from loglin.criteria.independent import LOSSES, IndependentLosses
+from loglin.evaluate import best_threshold, evaluate_label_sets
+from loglin.features.index import build_index
+from loglin.features.matrix import MatrixExtractor
+from loglin.parallel.threads import Threads
+
+
+def problem(seed, n=40, columns=6, labels=5):
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_matrix(np.where(rng.random((n, columns)) < 0.5, rng.normal(size=(n, columns)), 0.0))
+    Y = (X @ rng.normal(size=(columns, labels)) + rng.normal(size=(n, labels))) > 0.5
+    Y[0], Y[1] = True, False
+    return X, Y
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_value_gradient_and_curvature_by_their_definitions(kind, dtype):
+    X, Y = problem(0)
+    design = MatrixExtractor(intercept=True).fit(X)
+    index = build_index(design, LabelSets(Y), True, False, 1)
+    weight = np.random.default_rng(1).random(len(Y))
+    criterion = IndependentLosses(kind, design, LabelSets(Y), index, weight, dtype, Threads(2))
+    rng = np.random.default_rng(2)
+    w = rng.normal(size=index.n_features)
+
+    def value(w):
+        scores = np.hstack([X.toarray(), np.ones((len(Y), 1))]) @ w.reshape(-1, Y.shape[1])
+        sign = np.where(Y, 1.0, -1.0)
+        loss = {
+            "likelihood": np.logaddexp(0, -sign * scores),
+            "margin": np.maximum(0, 1 - sign * scores) ** 2,
+            "least-squares": 0.5 * (scores - Y) ** 2,
+        }[kind]
+        return float(weight @ loss.sum(axis=1))
+
+    found, gradient = criterion(w)
+    assert found == pytest.approx(value(w), rel=1e-12 if dtype is np.float64 else 1e-5)
+    for _ in range(3):
+        d = rng.normal(size=len(w))
+        slope = (value(w + 1e-6 * d) - value(w - 1e-6 * d)) / 2e-6
+        assert gradient @ d == pytest.approx(slope, rel=1e-6 if dtype is np.float64 else 1e-3)
+    diagonal = criterion.curvature(w)
+    for f in range(0, len(w), 7):
+        e = np.eye(len(w))[f] * 1e-4
+        second = (value(w + e) - 2 * value(w) + value(w - e)) / 1e-8
+        if kind != "margin":  # whose second derivative jumps
+            assert diagonal[f] == pytest.approx(second, rel=1e-3, abs=1e-4)
+
+
+def test_each_label_equals_scikit_learn_on_its_own():
+    X, Y = problem(3, n=120)
+    ours = MaxEnt(l2=0.5).fit(X, Y.astype(int))
+    margins = MaxEnt("margin", l2=0.5, fit_intercept=False).fit(X, Y.astype(int))
+    squares = MaxEnt("least-squares", l2=0.5).fit(X, Y.astype(int))
+    for j in range(Y.shape[1]):
+        theirs = LogisticRegression(C=2.0, tol=1e-12, max_iter=10_000).fit(X, Y[:, j])
+        np.testing.assert_allclose(ours.predict_proba(X)[:, j], theirs.predict_proba(X)[:, 1], atol=1e-5)
+        svm = LinearSVC(C=2.0, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(X, Y[:, j])
+        np.testing.assert_allclose(margins.decision_function(X)[:, j], svm.decision_function(X), atol=1e-4)
+        ridge = Ridge(alpha=0.5, tol=1e-12).fit(X.toarray(), Y[:, j])
+        np.testing.assert_allclose(squares.decision_function(X)[:, j], ridge.predict(X.toarray()), atol=1e-5)
+
+
+DOCUMENTS = [["ball", "goal"], ["ball", "vote"], ["vote", "law"], ["law"], ["weather"], ["goal", "law"]]
+TOPICS = [{"sport"}, {"sport", "politics"}, {"politics"}, {"politics"}, set(), {"sport", "politics"}]
+
+
+def test_sets_of_names_and_files(tmp_path):
+    model = MaxEnt(multi_label=True, l2=0.01).fit(DOCUMENTS, TOPICS)
+    assert model.predict(DOCUMENTS) == TOPICS
+    assert model.predict([["unheard"], []])[0] == model.predict([[]])[0]
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.predict(DOCUMENTS) == TOPICS
+    np.testing.assert_array_equal(again.predict_proba(DOCUMENTS), model.predict_proba(DOCUMENTS))
+    assert {v.feature for v in model.explain(["goal", "law"])} == {"goal", "law", "(intercept)"}
+
+
+def test_threshold_is_chosen_on_examples_held_out():
+    X, Y = problem(5, n=200)
+    plain = MaxEnt(l2=5.0).fit(X, Y.astype(int))
+    tuned = MaxEnt(l2=5.0, threshold="out-of-fold").fit(X, Y.astype(int))
+    assert 0 < tuned.model_.decoding["threshold"] < 1
+    np.testing.assert_array_equal(tuned.coef_, plain.coef_)
+    fixed = MaxEnt(l2=5.0, threshold=0.9).fit(X, Y.astype(int))
+    assert fixed.predict(X).sum() < plain.predict(X).sum()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 6), st.integers(1, 4), st.integers(0, 10**6))
+def test_best_threshold_is_the_best_of_all(n, labels, seed):
+    rng = np.random.default_rng(seed)
+    values, has = rng.integers(0, 5, (n, labels)) / 4, rng.random((n, labels)) < 0.5
+
+    def f1(threshold):
+        return evaluate_label_sets(has, values >= threshold, range(labels)).f1
+
+    tries = [f1(t) for t in [*np.unique(values), *(np.unique(values) + 0.01)]]
+    assert f1(best_threshold(values, has)) == pytest.approx(max(tries))
+
+
+def test_evaluation_equals_scikit_learn():
+    rng = np.random.default_rng(0)
+    gold, predicted = rng.random((2, 30, 4)) < 0.4
+    result = evaluate_label_sets(gold, predicted, "abcd")
+    assert result.f1 == pytest.approx(f1_score(gold, predicted, average="micro"))
+    assert result.macro_f1 == pytest.approx(f1_score(gold, predicted, average="macro"))
+    assert result.sentence_accuracy == pytest.approx((gold == predicted).all(axis=1).mean())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "y", "message"),
+    [
+        ({"multi_label": True}, ["sport"] * 6, "give a set of labels"),
+        ({"multi_label": True}, [set()] * 6, "no example has a label"),
+        ({"multi_label": True}, TOPICS[:5], "6 examples but 5 label sets"),
+        ({}, np.eye(6, 3, dtype=int) * 0, "no example has the label 0"),
+        ({"multi_label": True, "threshold": "half"}, TOPICS, "threshold is 'half'"),
+        ({"multi_label": True, "threshold": float("nan")}, TOPICS, "threshold is nan"),
+        ({"multi_label": True, "criterion": "perceptron"}, TOPICS, "perceptron is for one label"),
+        ({"multi_label": True, "class_weight": {"sport": 2}}, TOPICS, "one class an example"),
+        ({"criterion": "least-squares"}, ["a", "b"] * 3, "least-squares is for label sets"),
+    ],
+)
+def test_bad_input(arguments, y, message):
+    with pytest.raises(LoglinError, match=message):
+        MaxEnt(**arguments).fit(DOCUMENTS, y)
+
+
+def test_margins_give_no_probabilities():
+    with pytest.raises(LoglinError, match="gives no probabilities"):
+        MaxEnt("margin", multi_label=True).fit(DOCUMENTS, TOPICS).predict_proba(DOCUMENTS)
