@@ -36,7 +36,7 @@ REMARKS = [
     "The dictionary gives words of the training text the tags that they had there. It helps where common words "
     "have no spelling features, and costs accuracy where all words have them. “All pairs” has weights for every "
     "attribute with every tag, seen together or not. σ² was not tuned. Without a prior, the weights are those after "
-    "{max_iter} iterations; a longer search for the maximum makes the tags worse.",
+    "{max_iter} iterations.",
 ]
 
 
