@@ -32,6 +32,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/trainers.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/criteria.py
+	$(BIN)/python benchmarks/maxent.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

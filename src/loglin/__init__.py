@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Chain", "Local", "LoglinError", "MaxEnt", "NaiveBayes", "Tagger", "load"]
+__all__ = ["Chain", "LanguageModel", "Local", "LoglinError", "MaxEnt", "NaiveBayes", "Tagger", "load"]
 
 _HOMES = {
     "Chain": "loglin.structures",
+    "LanguageModel": "loglin.estimators",
     "Local": "loglin.structures",
     "LoglinError": "loglin.errors",
     "MaxEnt": "loglin.estimators",
@@ -24,7 +25,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from loglin.errors import LoglinError
-    from loglin.estimators import MaxEnt, NaiveBayes, Tagger, load
+    from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Tagger, load
     from loglin.structures import Chain, Local
 
 

@@ -11,7 +11,6 @@ import math
 import mmap
 import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 3  # 2 has base models and ways to decode, 3 tag dictionaries, label sets, candidates; see _version
+VERSION = 3  # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
@@ -83,8 +82,6 @@ class Model:
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
-        from safetensors.numpy import save
-
         manifest, arrays = self.extractor.to_arrays()
         arrays = {f"features.{name}": array for name, array in arrays.items()}
         arrays |= {f"index.{name}": getattr(self.index, name) for name in _INDEX}
@@ -92,7 +89,6 @@ class Model:
         if half and not np.isfinite(arrays["weights"]).all():
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
         header = {
-            "format": FORMAT,
             "version": self._version(),
             "task": self.task,
             "labels": self.labels,
@@ -107,11 +103,7 @@ class Model:
             arrays |= {f"base.{name}": array for name, array in base.items()}
         if self.dictionary is not None:
             arrays |= {f"dictionary.{name}": array for name, array in self.dictionary.to_arrays().items()}
-        content = save(
-            {name: np.ascontiguousarray(array) for name, array in arrays.items()},
-            {"loglin": json.dumps(header, ensure_ascii=False, default=_plain)},
-        )
-        write_atomically(path, content)
+        write_arrays(path, header, arrays)
 
     def _version(self) -> int:
         """The least that a reader must know."""
@@ -122,13 +114,15 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike) -> Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        arrays, header = _map(Path(path))
+        arrays, header = read_arrays(path)
+        if header.get("task") == "language":
+            raise LoglinError(f"{path} is a language model; use loglin lm, or LanguageModel.load")
         try:
-            features = _named(arrays, "features.")
+            features = arrays_named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)
             n_labels = 1 if header["task"] == "rank" else len(header["labels"])
             index = FeatureIndex(n_labels, *(arrays[f"index.{name}"] for name in _INDEX))
-            words = _named(arrays, "dictionary.")
+            words = arrays_named(arrays, "dictionary.")
             weights = arrays["weights"]
             weights = weights.astype(np.float32) if weights.dtype == np.float16 else weights
             model = cls(
@@ -139,7 +133,7 @@ class Model:
                 weights,
                 int(header["order"]),
                 header.get("record", {}),
-                HMM.from_arrays(header["base"], _named(arrays, "base.")) if "base" in header else None,
+                HMM.from_arrays(header["base"], arrays_named(arrays, "base.")) if "base" in header else None,
                 header.get("decoding", {}),
                 TagDictionary.from_arrays(words, index.n_labels) if words else None,
             )
@@ -149,7 +143,8 @@ class Model:
         return model
 
 
-def _named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def arrays_named(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, without that beginning."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
@@ -164,8 +159,19 @@ def _plain(value):
     raise TypeError(f"{value!r} cannot be stored in a model file")
 
 
-def _map(path: Path) -> tuple[dict[str, np.ndarray], dict]:
-    """Map the file's arrays (copy on write) after checking every number of its header."""
+def write_arrays(path: str | os.PathLike, header: dict, arrays: dict[str, np.ndarray]) -> None:
+    """A file of arrays of one dimension under a header; on failure an older file of that name is left as it was."""
+    from safetensors.numpy import save
+
+    content = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        {"loglin": json.dumps({"format": FORMAT} | header, ensure_ascii=False, default=_plain)},
+    )
+    write_atomically(path, content)
+
+
+def read_arrays(path: str | os.PathLike) -> tuple[dict[str, np.ndarray], dict]:
+    """Map a file's arrays (copy on write) after checking every number of its header."""
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size

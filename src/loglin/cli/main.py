@@ -22,6 +22,7 @@ _COMMANDS = {
     "compare": ("comparing", "Test whether two outputs differ by more than chance."),
     "classify-train": ("classifying", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),
+    "lm": ("language", "Language models: the probability of the next word."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
     "reproduce": ("reproducing", "Make published tables with this library."),

@@ -1,6 +1,6 @@
 """Several labels at once: an independent yes-or-no model for each, all on one pass over the attributes.
 
-value(w) = Σ_i Σ_l loss(w_l · x_i, y_il). The sum falls apart by label; what is shared is the reading of x: a row of the
+value(w) = Σ_l Σ_i loss(w_l · x_i, y_il). The sum falls apart by label; what is shared is the reading of x: a row of the
 table holds an attribute's weights for all labels, so that one pass serves them all.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from loglin.corpus.labels import LabelSets
 from loglin.criteria.scoring import Scorer
 from loglin.features.design import Design
-from loglin.features.index import FeatureIndex
+from loglin.features.index import FeatureIndex, build_index
 from loglin.kernels import independent as kernels
 from loglin.parallel.threads import Threads, chunks_by_size
 
@@ -37,15 +37,15 @@ class IndependentLosses:
         dtype: type = np.float64,
         threads: Threads | None = None,
     ):
-        self.index, self.n_features, self.dtype = index, index.n_features, np.dtype(dtype)
+        self.kind, self.design, self.targets, self.index = kind, design, targets, index
+        self.n_features, self.dtype = index.n_features, np.dtype(dtype)
         self.threads = threads or Threads(1)
-        self.kind = LOSSES[kind]
         self.scorer = Scorer(design, index, dtype, self.threads)
-        self.targets = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
-        self.targets[:, : index.n_labels] = targets.has
+        self._padded = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
+        self._padded[:, : index.n_labels] = targets.has
         self.instance = np.asarray([] if instance_weights is None else instance_weights, self.dtype)
         self.residuals = np.zeros((design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
-        self.losses = np.zeros(design.n_tokens)
+        self.losses = np.zeros(index.n_labels)  # of every label at the last weights
         self.chunks = chunks_by_size(design.tokens.ptr)
         self.evaluations = 0
 
@@ -62,11 +62,28 @@ class IndependentLosses:
         self.scorer.gradient(self.residuals, diagonal, squared=True)
         return diagonal
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every attribute has a weight for every label, so that weights are a matrix (attributes, labels)."""
+        return self.n_features == self.design.n_attributes * self.index.n_labels
+
+    def of(self, labels: list[int]) -> IndependentLosses:
+        """The same for some of the labels alone."""
+        targets = LabelSets(self.targets.has[:, labels])
+        index = build_index(self.design, targets, True, False, 1)
+        weights = self.instance if self.instance.size else None
+        return IndependentLosses(self.kind, self.design, targets, index, weights, self.dtype.type, self.threads)
+
     def _pass(self, weights: np.ndarray, second: bool) -> None:
         self.evaluations += 1
         x = np.ascontiguousarray(weights, self.dtype)
         self.scorer.load(x)
-        data = (self.index.n_labels, self.scorer.tokens, self.scorer.table, x, self.kind, self.targets, self.instance)
-        self.threads.map(
-            lambda b, e: kernels.losses_and_slopes(b, e, *data, second, self.residuals, self.losses), self.chunks
-        )
+        n_labels, width = self.index.n_labels, self.scorer.width
+        data = (self.scorer.tokens, self.scorer.table, x, LOSSES[self.kind], self._padded, self.instance, second)
+
+        def chunk(begin: int, end: int) -> np.ndarray:
+            losses = np.empty(width)
+            kernels.losses_and_slopes(begin, end, n_labels, *data, self.residuals, losses)
+            return losses[:n_labels]
+
+        self.losses = np.sum(self.threads.map(chunk, self.chunks), axis=0)

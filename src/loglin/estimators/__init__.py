@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 
+from loglin.estimators.language_model import LanguageModel
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.estimators.tagger import Tagger
-from loglin.model import Model
+from loglin.model import Model, read_arrays
 
-__all__ = ["MaxEnt", "NaiveBayes", "Tagger", "load"]
+__all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Tagger", "load"]
 
 
-def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes:
+def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel:
     """The estimator saved in a model file, ready to predict."""
+    if read_arrays(path)[1].get("task") == "language":
+        return LanguageModel.load(path)
     model = Model.load(path)
     if model.task == "tag":
         return Tagger.from_model(model)

@@ -21,64 +21,67 @@ _PRODUCT = 512  # factors of at most 2 whose product is still a number
 
 @kernel
 def losses_and_slopes(begin, end, n_labels, tokens, table, weights, kind, targets, instance, second, R, losses):
-    """R[t, j] = the loss's derivative by score j of example t, or its second one; losses[t] = Σ_j loss.
+    """R[t, j] = the loss's derivative by score j of example t, or its second one; losses[j] = Σ_t loss.
 
-    targets (examples, width) 0 or 1.
+    targets (examples, width) 0 or 1. Σ_t log(1 + e^−|s|) is taken as the log of a product.
     """
     width = table.shape[1]
     scores, row = np.zeros((1, width), table.dtype), np.zeros((1, width), table.dtype)
+    product, weighted = np.ones(width), instance.shape[0] > 0
+    losses[:] = 0.0
     for t in range(begin, end):
+        weight = instance[t] if weighted else table[0, 0] * 0 + 1
         score_tokens(t, 1, tokens, table, weights, scores)
         if kind == LOGISTIC:
             for j in range(width):
                 row[0, j] = -abs(scores[0, j])
             exp_row(row, 0, row[0, 0] * 0)
-            loss = logistic(n_labels, scores[0], row[0], targets[t], second, R[t])
+            logistic(n_labels, scores[0], row[0], targets[t], second, weight, R[t], losses)
+            if weighted:
+                for j in range(n_labels):
+                    losses[j] += weight * np.log1p(row[0, j])
+            else:
+                for j in range(n_labels):
+                    product[j] *= 1.0 + row[0, j]
+                if (t - begin) % _PRODUCT == _PRODUCT - 1:
+                    take_logs(n_labels, product, losses)
         elif kind == SQUARED_HINGE:
-            loss = squared_hinge(n_labels, scores[0], targets[t], second, R[t])
+            squared_hinge(n_labels, scores[0], targets[t], second, weight, R[t], losses)
         else:
-            loss = squares(n_labels, scores[0], targets[t], second, R[t])
-        if instance.shape[0]:
-            for j in range(n_labels):
-                R[t, j] *= instance[t]
-            loss *= instance[t]
-        losses[t] = loss
+            squares(n_labels, scores[0], targets[t], second, weight, R[t], losses)
+    take_logs(n_labels, product, losses)
+
+
+@kernel
+def take_logs(n_labels, product, losses):
+    for j in range(n_labels):
+        losses[j] += np.log(product[j])
+        product[j] = 1.0
 
 
 @kernel(fastmath=REORDER)
-def logistic(n_labels, scores, shrunk, targets, second, out):
-    """``shrunk`` holds e^−|s|; Σ log(1 + e^−|s|) is the log of a product."""
-    loss = 0.0
-    for first in range(0, n_labels, _PRODUCT):
-        product = 1.0
-        for j in range(first, min(first + _PRODUCT, n_labels)):
-            product *= 1.0 + shrunk[j]
-        loss += np.log(product)
+def logistic(n_labels, scores, shrunk, targets, second, weight, out, losses):
+    """All but log(1 + e^−|s|); ``shrunk`` holds e^−|s|."""
     for j in range(n_labels):
         s, y, e = scores[j], targets[j], shrunk[j]
         p = (e * 0 + 1 if s > 0 else e) / (1 + e)
-        out[j] = p * (1 - p) if second else p - y
-        loss += (s if s > 0 else s * 0) - y * s
-    return loss
+        out[j] = weight * (p * (1 - p) if second else p - y)
+        losses[j] += weight * ((s if s > 0 else s * 0) - y * s)
 
 
 @kernel(fastmath=REORDER)
-def squared_hinge(n_labels, scores, targets, second, out):
-    loss = 0.0
+def squared_hinge(n_labels, scores, targets, second, weight, out, losses):
     for j in range(n_labels):
         sign = targets[j] * 2 - 1
         short = 1 - sign * scores[j]
         short = short if short > 0 else short * 0
-        out[j] = (2 if short > 0 else 0) if second else -2 * sign * short
-        loss += short * short
-    return loss
+        out[j] = weight * ((2 if short > 0 else 0) if second else -2 * sign * short)
+        losses[j] += weight * short * short
 
 
 @kernel(fastmath=REORDER)
-def squares(n_labels, scores, targets, second, out):
-    loss = 0.0
+def squares(n_labels, scores, targets, second, weight, out, losses):
     for j in range(n_labels):
         off = scores[j] - targets[j]
-        out[j] = 1 if second else off
-        loss += 0.5 * off * off
-    return loss
+        out[j] = weight * (1 if second else off)
+        losses[j] += weight * 0.5 * off * off

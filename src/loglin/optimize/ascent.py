@@ -46,4 +46,4 @@ def minimize_steepest(
     callback: Callback | None = None,
 ) -> Result:
     """Minimize ``function`` from ``start`` along its gradients."""
-    return Descent(function, start, Steepest(), tol=tol, callback=callback).run(max_iter)
+    return Descent(start, Steepest(), tol=tol, callback=callback).run(function, max_iter)

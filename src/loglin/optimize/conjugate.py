@@ -44,4 +44,4 @@ def minimize_conjugate(
     callback: Callback | None = None,
 ) -> Result:
     """Minimize ``function`` from ``start`` along conjugate directions."""
-    return Descent(function, start, Conjugate(), tol=tol, callback=callback).run(max_iter)
+    return Descent(start, Conjugate(), tol=tol, callback=callback).run(function, max_iter)

@@ -4,15 +4,16 @@
                  ▲              │
                  └── learns ────┘
 
-It sees a function of the weights that returns value and gradient, and nothing else. With an L1 penalty
-(OWL-QN, Andrew & Gao 2007) the pseudo-gradient replaces the gradient, a step never crosses from one orthant
-to another, and directions learn from gradients of the smooth part alone.
+It sees a function of the weights that returns value and gradient, and nothing else. The loop asks for them by
+yielding the weights; who drives it answers from one function, or from one pass for many loops (together.py).
+With an L1 penalty (OWL-QN, Andrew & Gao 2007) the pseudo-gradient replaces the gradient, a step never crosses
+from one orthant to another, and directions learn from gradients of the smooth part alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Generator
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from loglin.optimize.linesearch import Point, Rules, line_search
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Outcome = TypeVar("Outcome")
+Steps = Generator[np.ndarray, tuple, Outcome]  # yields weights, is sent (value, gradient)
 WINDOW = 4  # iterations over which a gain is measured
 SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
 
@@ -79,7 +82,6 @@ class Descent:
 
     def __init__(
         self,
-        function: Function,
         start: np.ndarray,
         direction: Direction,
         *,
@@ -88,15 +90,27 @@ class Descent:
         gradient_tol: float = 1e-7,
         callback: Callback | None = None,
     ):
-        self.function, self.direction = function, direction
+        self.direction = direction
         self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
         self.tol, self.gradient_tol = tol, gradient_tol
         self.evaluations = 0
         self.journal = Journal(callback)
-        w = np.array(start, np.float64)
-        self.here = Point(w, *self.evaluate(w))
+        self.here = Point(np.array(start, np.float64), np.nan, np.empty(0))
 
-    def run(self, max_iter: int) -> Result:
+    def run(self, function: Function, max_iter: int) -> Result:
+        """Minimize ``function``."""
+        steps = self.steps(max_iter)
+        try:
+            asked = next(steps)
+            while True:
+                asked = steps.send(function(asked))
+        except StopIteration as end:
+            return end.value
+
+    def steps(self, max_iter: int) -> Steps[Result]:
+        """The whole run; yields weights and is sent value and gradient there."""
+        value, gradient = yield from self.evaluate(self.here.w)
+        self.here = Point(self.here.w, value, gradient)
         if not np.isfinite(self.here.value):
             return self._result("the objective is not a number at the start", False)
         values = [self.here.value]
@@ -106,7 +120,7 @@ class Descent:
                 norm = kernels.norm(slope)
                 if norm <= self.gradient_tol * max(1.0, kernels.norm(self.here.w)):
                     return self._result(f"the gradient's norm, {norm:.3g}, is practically zero", True)
-                if not self.advance(slope):
+                if not (yield from self.advance(slope)):
                     return self._result("no step lowers the objective any more: rounding is reached", True)
                 values.append(self.here.value)
                 self.journal.note(number, self.here.value, norm, self.here.w, self.evaluations)
@@ -117,9 +131,9 @@ class Descent:
             return self._result(str(stop), False)
         return self._result(f"max_iter = {max_iter} iterations were reached before convergence", False)
 
-    def evaluate(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(self, w: np.ndarray) -> Steps[tuple[float, np.ndarray]]:
         self.evaluations += 1
-        value, gradient = self.function(w)
+        value, gradient = yield w
         if self.l1 is not None:
             value += float(self.l1 @ np.abs(w))
         return value, gradient
@@ -133,7 +147,7 @@ class Descent:
         at_zero = np.where(right < 0, right, np.where(left > 0, left, 0.0))
         return np.where(w > 0, right, np.where(w < 0, left, at_zero))
 
-    def advance(self, slope: np.ndarray) -> bool:
+    def advance(self, slope: np.ndarray) -> Steps[bool]:
         """One iteration: direction, line search, what the direction learns. False if no step lowers the value."""
         while True:
             d = self.direction.of(self.here, slope)
@@ -141,7 +155,7 @@ class Descent:
                 d[d * slope >= 0] = 0.0
             descent = kernels.dot(slope, d)
             if descent < 0:
-                found = self.search(d, descent, slope)
+                found = yield from self.search(d, descent, slope)
                 if found is not None:
                     self.direction.learn(self.here, found)
                     self.here = found
@@ -149,7 +163,7 @@ class Descent:
             if not self.direction.forget():
                 return False
 
-    def search(self, d: np.ndarray, descent: float, slope: np.ndarray) -> Point | None:
+    def search(self, d: np.ndarray, descent: float, slope: np.ndarray) -> Steps[Point | None]:
         here, direction = self.here, self.direction
 
         def along(step: float) -> np.ndarray:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from loglin.criteria.independent import IndependentLosses
 from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
+from loglin.optimize.together import minimize_together
 
 SINGLE_PRECISION_TOL = 1e-5
 NEAR_POWER, FAR_POWER = 0.9, 0.5  # of the Hessian's diagonal, near the optimum and far from it
@@ -68,16 +71,18 @@ def fit_weights(
             if reason:
                 raise StopTraining(reason)
 
-        result = minimize(
-            Penalized(criterion, _shortest(l2)),
-            weights,
-            l1=l1,
-            scale=_scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
-            memory=memory,
-            max_iter=max_iter - len(history),
-            tol=(tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
-            callback=report,
-        )
+        how: dict[str, Any] = {
+            "l1": l1,
+            "scale": _scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
+            "memory": memory,
+            "max_iter": max_iter - len(history),
+            "tol": (tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
+            "callback": report,
+        }
+        if isinstance(criterion, IndependentLosses) and criterion.is_full:
+            result = minimize_together(criterion, weights, l2=l2, **how)
+        else:
+            result = minimize(Penalized(criterion, _shortest(l2)), weights, **how)
         weights, evaluations = result.weights, evaluations + result.evaluations
         result.iterations, result.evaluations = history, criterion_passes(criterion, evaluations)
         if not result.converged:

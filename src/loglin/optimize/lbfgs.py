@@ -32,8 +32,8 @@ def minimize(
     ``tol`` times the value, or the gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
     """
     direction = QuasiNewton(scale, memory)
-    descent = Descent(function, start, direction, l1=l1, tol=tol, gradient_tol=gradient_tol, callback=callback)
-    return descent.run(max_iter)
+    descent = Descent(start, direction, l1=l1, tol=tol, gradient_tol=gradient_tol, callback=callback)
+    return descent.run(function, max_iter)
 
 
 class QuasiNewton:

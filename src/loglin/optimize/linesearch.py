@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,7 @@ class Rules:
 
 
 def line_search(
-    evaluate: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    evaluate: Callable[[np.ndarray], Generator[np.ndarray, tuple, tuple[float, np.ndarray]]],
     along: Callable[[float], np.ndarray],
     here: Point,
     d: np.ndarray,
@@ -45,16 +45,17 @@ def line_search(
     step: float,
     rules: Rules,
     gain: Callable[[np.ndarray], float] | None = None,
-) -> Point | None:
+) -> Generator[np.ndarray, tuple, Point | None]:
     """A point along(step) that satisfies the rules, the best one met, or None if none lowers the value.
 
+    ``evaluate`` yields the weights and is sent value and gradient, so that many searches can share a pass.
     ``gain`` replaces a·s where along(a) is no straight line, and then sufficient decrease is enough.
     """
     low, high, best = (0.0, descent), (np.inf, np.nan), None  # (step, slope there)
     slack = 0.1 * float(np.finfo(here.gradient.dtype).eps) * abs(here.value)  # rounding is no rise
     for _ in range(MOST):
         w = along(step)
-        value, gradient = evaluate(w)
+        value, gradient = yield from evaluate(w)
         expected = descent * step if gain is None else gain(w)
         if not np.isfinite(value) or value > here.value + 1e-4 * expected + slack:
             high = step, np.nan

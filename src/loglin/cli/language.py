@@ -1,0 +1,275 @@
+"""loglin lm: language models."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import click
+
+from loglin.cli import options as shared
+from loglin.errors import LoglinError
+
+blank_lines = click.option(
+    "--blank-lines",
+    type=click.Choice(["document", "ignore"]),
+    default="document",
+    show_default=True,
+    help="Whether a blank line ends a document, or nothing.",
+)
+tagged = click.option("--tagged", is_flag=True, help="Tokens are word/tag; tags serve as classes.")
+
+
+@click.group("lm", no_args_is_help=False)
+def lm_command() -> None:
+    """Language models: the probability of the next word given the words before.
+
+    \b
+    loglin lm train text.txt -o lm.model
+    loglin lm perplexity lm.model new.txt
+    loglin lm next lm.model "the cat sat on"
+    """
+
+
+@lm_command.command("train")
+@click.argument("data")
+@click.option(
+    "--criterion",
+    default="likelihood",
+    show_default=True,
+    help="likelihood (log-linear), or counted: kneser-ney, modified-kneser-ney.",
+)
+@click.option(
+    "--features",
+    default="bigram,trigram",
+    show_default=True,
+    help="Any of bigram, trigram, 4-gram, …, skip, skip-3, skip-1-3, …, suffix, prefix, class, class-pair, trigger, "
+    "document, cache, parted by commas.",
+)
+@click.option("--vocabulary", type=click.IntRange(min=1), default=10_000, show_default=True, help="Known words.")
+@click.option("--variance", "variances", multiple=True, metavar="KIND=NUMBER", help="Gaussian prior of a kind.")
+@click.option("--min-count", "min_counts", multiple=True, metavar="[KIND=]NUMBER", help="Leave out rarer features.")
+@click.option("--classes", help="File with a word and its class a line; default: the tags, with --tagged.")
+@click.option("--window", type=click.IntRange(min=1), help="Recent words, for trigger and cache.")
+@click.option("--trigger-pairs", type=click.IntRange(min=1), help="Pairs of words that trigger has.")
+@click.option("--max-iter", type=click.IntRange(min=1))
+@click.option("--tol", type=click.FloatRange(min=0), help="Stop when the relative improvement still to come is less.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("-o", "--output", required=True, help="Model file to write.")
+@tagged
+@blank_lines
+@shared.encoding
+@shared.threads
+@shared.as_json
+def train_command(data, output, as_json, quiet, **given) -> None:
+    """Train a language model on DATA and write it.
+
+    DATA has a sentence a line, its tokens parted by blanks, and a blank line between documents; a document may
+    begin with a line of attributes such as "#! author=Chomsky topic=syntax". gzip too.
+
+    \b
+    loglin lm train text.txt -o lm.model
+    loglin lm train text.txt --features bigram,trigram,skip,cache --variance trigram=2 -o lm.model
+    loglin lm train text.txt --criterion kneser-ney --features bigram,trigram,4-gram -o kn.model
+    """
+    from loglin.corpus.output import check_writable
+
+    began = time.perf_counter()
+    check_writable(output)
+    shared.refuse_overwriting(output, data, given["classes"])
+    from loglin.estimators.language_model import LanguageModel
+    from loglin.estimators.language_training import LanguageOptions
+
+    settings = {k: given[k] for k in ("criterion", "vocabulary", "threads")}
+    settings |= {k: given[k] for k in ("window", "trigger_pairs", "max_iter", "tol") if given[k] is not None}
+    settings["features"] = tuple(name.strip() for name in given["features"].split(",") if name.strip())
+    settings["variances"] = _numbers("--variance", given["variances"], float, "trigram=2")
+    settings["min_count"] = _min_count(given["min_counts"])
+    LanguageOptions(**settings)  # what is wrong with them is said before the text is read
+    classes = _classes(given["classes"], given["encoding"]) if given["classes"] else None
+    text = _read(data, given)
+    progress = shared.Progress(settings.get("tol", LanguageOptions.tol), quiet or as_json)
+    model = LanguageModel(**settings, classes=classes, tagged=given["tagged"], callbacks=[progress]).fit(text)
+    progress.close()
+    model.record_["data"] = shared.base_name(data)
+    model.save(output)
+    _report_training(model.record_, time.perf_counter() - began, output, as_json)
+
+
+def _report_training(record: dict[str, Any], seconds: float, output: str, as_json: bool) -> None:
+    keys = ("vocabulary", "documents", "sentences", "tokens", "n_features", "criterion", "iterations", "evaluations")
+    summary = {k: record[k] for k in (*keys, "stopped", "converged")} | {"objective": record.get("objective")}
+    summary |= {"cache": record.get("cache"), "seconds": seconds, "model": output}
+    if as_json:
+        shared.print_json(summary)
+        return
+    print(
+        f"{summary['documents']:,} documents, {summary['sentences']:,} sentences, {summary['tokens']:,} tokens, "
+        f"{summary['vocabulary']:,} words, {summary['n_features']:,} features"
+    )
+    print(f"{summary['iterations']} iterations: {summary['stopped']}")
+    if summary["cache"]:
+        print(f"cache {summary['cache']}")
+    print(f"{seconds:.2f} s, model written to {output}")
+
+
+@lm_command.command("perplexity")
+@click.argument("model")
+@click.argument("file")
+@tagged
+@blank_lines
+@shared.encoding
+@shared.as_json
+def perplexity_command(model, file, as_json, **given) -> None:
+    """How well MODEL predicts FILE: perplexity a token, ends of sentences included.
+
+    \b
+    loglin lm perplexity lm.model new.txt
+    """
+    found = _load(model).evaluate(_read(file, given))
+    summary = {
+        "perplexity": found.perplexity,
+        "known_perplexity": found.known_perplexity,
+        "log_probability": found.log_probability,
+        "tokens": found.tokens,
+        "sentences": found.sentences,
+        "unknown": found.unknown,
+    }
+    if as_json:
+        shared.print_json(summary)
+        return
+    print(
+        f"perplexity {found.perplexity:.2f} ({found.known_perplexity:.2f} without unknown words), "
+        f"log probability {found.log_probability:,.1f}"
+    )
+    print(
+        f"{found.tokens:,} tokens with {found.sentences:,} ends of sentences, "
+        f"{found.unknown:,} unknown words ({100 * found.unknown / found.tokens:.1f} %)"
+    )
+
+
+@lm_command.command("score")
+@click.argument("model")
+@click.argument("file", default="-")
+@tagged
+@blank_lines
+@shared.encoding
+@shared.as_json
+def score_command(model, file, as_json, **given) -> None:
+    """The natural logarithm of the probability of every sentence of FILE (default: standard input), a line each.
+
+    \b
+    loglin lm score lm.model candidates.txt --blank-lines ignore
+    """
+    text = _read(file, given)
+    scores = _load(model).scores(text).tolist()
+    for sentence, score in zip(text.sentences(), scores, strict=True):
+        if as_json:
+            shared.print_json({"sentence": sentence, "log_probability": score})
+        else:
+            print(f"{score:.4f}\t{' '.join(sentence)}")
+
+
+@lm_command.command("next")
+@click.argument("model")
+@click.argument("history", default="")
+@click.option("-k", "k", type=click.IntRange(min=1), default=10, show_default=True, help="How many words.")
+@click.option("--explain", metavar="WORD", help="Show instead what speaks for this word.")
+@shared.as_json
+def next_command(model, history, k, explain, as_json) -> None:
+    """The likeliest words after HISTORY, the words of a sentence so far.
+
+    In HISTORY earlier lines are earlier sentences; a first line such as "#! author=Chomsky" gives attributes.
+
+    \b
+    loglin lm next lm.model "the cat sat on"
+    loglin lm next lm.model "the cat sat on" --explain the
+    """
+    trained = _load(model)
+    if explain is not None:
+        votes = trained.explain(history, explain)
+        probability = math.exp(sum(vote.weight for vote in votes))
+        if as_json:
+            found = [{"feature": vote.feature, "weight": vote.weight} for vote in votes]
+            shared.print_json({"word": explain, "probability": probability, "votes": found})
+            return
+        for vote in votes:
+            print(f"{vote.weight:+9.4f}  {vote.feature}")
+        print(f"{math.log(probability):+9.4f}  log p({explain}), p = {probability:.6f}")
+        return
+    for word, probability in trained.next(history, k):
+        if as_json:
+            shared.print_json({"word": word, "probability": probability})
+        else:
+            print(f"{probability:.6f}  {word}")
+
+
+@lm_command.command("sample")
+@click.argument("model")
+@click.option("-n", "n", type=click.IntRange(min=1), default=1, show_default=True, help="How many sentences.")
+@click.option("--history", default="", help="How the sentence begins; earlier lines are earlier sentences.")
+@click.option("--seed", type=click.IntRange(min=0), help="The same number gives the same sentences.")
+@click.option("--temperature", type=float, default=1.0, show_default=True, help="Below 1: likely words more often.")
+@click.option("--unknown", is_flag=True, help="Draw <unk> too.")
+@click.option("--max-length", type=click.IntRange(min=1), default=200, show_default=True)
+@shared.as_json
+def sample_command(model, as_json, **given) -> None:
+    """Draw sentences from MODEL, a line each.
+
+    \b
+    loglin lm sample lm.model -n 3 --seed 1 --temperature 0.7
+    """
+    for sentence in _load(model).sample(**given):
+        if as_json:
+            shared.print_json({"sentence": sentence})
+        else:
+            print(" ".join(sentence))
+
+
+def _load(path: str) -> Any:
+    from loglin.estimators.language_model import LanguageModel
+
+    return LanguageModel.load(path)
+
+
+def _read(path: str, given: dict[str, Any]) -> Any:
+    from loglin.corpus import plaintext
+
+    return plaintext.read(path, given["encoding"], given["tagged"], given["blank_lines"] == "document")
+
+
+def _numbers(option: str, pairs: tuple[str, ...], kind: type, example: str) -> dict[str, Any]:
+    """{"trigram": 2.0} of ("trigram=2",)."""
+    found = {}
+    for pair in pairs:
+        name, _, value = pair.rpartition("=")
+        try:
+            found[name] = kind(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise LoglinError(f"{option} is {pair!r}; write KIND=NUMBER, such as {example}") from None
+    return found
+
+
+def _min_count(given: tuple[str, ...]) -> int | dict[str, int] | None:
+    if len(given) == 1 and "=" not in given[0]:
+        return int(given[0]) if given[0].isdigit() else _numbers("--min-count", given, int, "skip=3")  # type: ignore
+    return _numbers("--min-count", given, int, "skip=3") or None
+
+
+def _classes(path: str, encoding: str) -> dict[str, str]:
+    from loglin.corpus.crfsuite import text_lines
+
+    found = {}
+    for number, line in text_lines(path, encoding):
+        fields = line.split()
+        if len(fields) not in (0, 2):
+            raise LoglinError(f"{path}, line {number}: {line[:40]!r} is not a word and its class; write these two")
+        if fields:
+            found[fields[0]] = fields[1]
+    return found
+
+
+COMMANDS = {"lm": lm_command}

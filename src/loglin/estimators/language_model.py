@@ -1,0 +1,266 @@
+"""The next word: ``LanguageModel``, log-linear or counted, as an estimator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines
+from loglin.errors import LoglinError
+from loglin.estimators import language_files
+from loglin.estimators.language_training import LanguageOptions, train
+from loglin.features.words import END, UNKNOWN, RunningText
+from loglin.models.predictor import Predictor, Vote
+
+Lines = Text | Iterable[str | Sequence[str]]
+LONGEST = 1000  # words of a sampled sentence, unless told otherwise
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """How well a model predicts a text; ends of sentences are predicted too."""
+
+    tokens: int
+    sentences: int
+    unknown: int  # tokens outside the vocabulary
+    log_probability: float  # natural logarithm, of all tokens
+    known_log_probability: float  # without the unknown ones
+
+    @property
+    def perplexity(self) -> float:
+        return float(np.exp(-self.log_probability / self.tokens))
+
+    @property
+    def known_perplexity(self) -> float:
+        return float(np.exp(-self.known_log_probability / max(1, self.tokens - self.unknown)))
+
+
+class LanguageModel(BaseEstimator):
+    """P(next word | history): log-linear, p(w | h) ∝ exp(Σ weights of the active features), or counted n-grams.
+
+    A text is a list of lines, each a string or a list of tokens: a sentence a line, a blank line between
+    documents, ``#! author=Chomsky`` at the start of one that has attributes; or what ``corpus.plaintext.read`` gives.
+
+    Parameters
+    ----------
+    criterion : "likelihood" (log-linear), "kneser-ney" or "modified-kneser-ney" (counted, interpolated n-grams).
+    features : of the history, beside the weight of every word: "bigram", "trigram", "4-gram", …; "skip" (the word
+        before the previous), "skip-3", "skip-1-3", …; "suffix" and "prefix" of the previous word; its "class",
+        "class-pair"; "trigger" (recent words that announce others); "document" (attributes); "cache" (recent words
+        come again). Counted models take n-grams and "cache".
+    vocabulary : so many words are known, the most frequent ones; the others are <unk>.
+    min_count : features seen less often are left out; a number for all kinds, or {kind: number}.
+    variances : {kind: variance of the Gaussian prior}; "unigram" and "cache" are kinds too.
+    classes : {word: class}; default the most frequent tag of each word, in a tagged text.
+    window : so many known words of the document are recent ones, for "trigger" and "cache".
+    trigger_pairs : how many pairs of words "trigger" has, chosen by average mutual information.
+    tagged : tokens are word/tag.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    threads : default all cores; the weights are the same for any number.
+    callbacks : functions called with every ``Iteration``.
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "likelihood",
+        features: Sequence[str] = ("bigram", "trigram"),
+        vocabulary: int = 10_000,
+        min_count: int | Mapping[str, int] | None = None,
+        variances: Mapping[str, float] | None = None,
+        classes: Mapping[str, str] | None = None,
+        window: int = LanguageOptions.window,
+        trigger_pairs: int = LanguageOptions.trigger_pairs,
+        tagged: bool = False,
+        max_iter: int = LanguageOptions.max_iter,
+        tol: float = LanguageOptions.tol,
+        threads: int | None = None,
+        callbacks: Sequence[Callable] | None = None,
+    ):
+        self.criterion = criterion
+        self.features = features
+        self.vocabulary = vocabulary
+        self.min_count = min_count
+        self.variances = variances
+        self.classes = classes
+        self.window = window
+        self.trigger_pairs = trigger_pairs
+        self.tagged = tagged
+        self.max_iter = max_iter
+        self.tol = tol
+        self.threads = threads
+        self.callbacks = callbacks
+
+    # ------------------------------------------------------------------ training
+
+    def fit(self, text: Lines, y: object = None) -> LanguageModel:
+        """Learn from a text."""
+        options = LanguageOptions(
+            self.criterion, self.features, self.vocabulary, self.min_count, self.variances, self.window,
+            self.trigger_pairs, self.max_iter, self.tol, self.threads,
+        )  # fmt: skip
+        model, record = train(self._text(text), options, self.classes, self._call)
+        return self._adopt(model, record)
+
+    def _call(self, iteration) -> None:
+        for callback in self.callbacks or ():
+            callback(iteration)
+
+    def _adopt(self, model: Predictor, record: dict) -> LanguageModel:
+        self.model_, self.record_ = model, record
+        self.vocabulary_ = model.words.strings[: model.words.n_predicted]
+        self.n_iter_ = record.get("iterations", 0)
+        return self
+
+    def _text(self, text: Lines) -> Text:
+        return text if isinstance(text, Text) else from_lines(text, self.tagged)
+
+    # ------------------------------------------------------------------ probabilities
+
+    def _log_probabilities(self, text: Text) -> tuple[RunningText, np.ndarray]:
+        """log p of every token of a text, the ends of sentences included."""
+        check_is_fitted(self, "model_")
+        running = self.model_.words.encode(text)
+        log_p = self.model_.log_probabilities(running, np.arange(len(running) + 1), running.words)
+        return running, _checked(log_p)
+
+    def evaluate(self, text: Lines) -> TextScore:
+        """Perplexity, with and without unknown words, and what it is computed from."""
+        given = self._text(text)
+        if given.corpus.n_tokens == 0:
+            raise LoglinError(f"{given.corpus.source} holds no words; give a text with at least one sentence")
+        running, log_p = self._log_probabilities(given)
+        unknown = running.words == self.model_.words.unknown
+        total, known = float(log_p.sum()), float(log_p[~unknown].sum())
+        return TextScore(len(running), given.corpus.n_sentences, int(unknown.sum()), total, known)
+
+    def perplexity(self, text: Lines) -> float:
+        """exp(−mean log p) over all tokens, ends of sentences and unknown words included."""
+        return self.evaluate(text).perplexity
+
+    def scores(self, text: Lines) -> np.ndarray:
+        """The natural logarithm of every sentence's probability, given what its document said before: (sentences,)."""
+        running, log_p = self._log_probabilities(self._text(text))
+        starts = np.flatnonzero(running.place == 0)
+        return np.add.reduceat(log_p, starts) if len(starts) else np.empty(0)
+
+    def score(self, sentence: str | Sequence[str]) -> float:
+        """The natural logarithm of one sentence's probability, its end included."""
+        found = self.scores([sentence])
+        if len(found) != 1:
+            raise LoglinError(f"{sentence!r} has no words; give one sentence, a string or a list of tokens")
+        return float(found[0])
+
+    # ------------------------------------------------------------------ the next word
+
+    def _open(self, history: str | Sequence[str]) -> tuple[RunningText, int]:
+        """A document whose last sentence goes on, and the token to predict."""
+        check_is_fitted(self, "model_")
+        lines: list = history.split("\n") if isinstance(history, str) else [list(history)]
+        if isinstance(lines[-1], str) and lines[-1].split()[:1] == [ATTRIBUTES]:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {UNKNOWN}" if isinstance(lines[-1], str) else [*lines[-1], UNKNOWN]
+        running = self.model_.words.encode(from_lines(lines, source="history"))
+        return running, len(running) - 2  # the last but the end: what we added
+
+    def _distribution(self, history: str | Sequence[str]) -> np.ndarray:
+        """log p of every word of the vocabulary, <unk> and the end of the sentence: (predicted words,)."""
+        running, token = self._open(history)
+        n = self.model_.words.n_predicted
+        ptr = np.zeros(len(running) + 1, np.int64)
+        ptr[token + 1 :] = n
+        return _checked(self.model_.log_probabilities(running, ptr, np.arange(n, dtype=np.int32)))
+
+    def next(self, history: str | Sequence[str] = "", k: int = 10) -> list[tuple[str, float]]:
+        """The k likeliest next words with their probabilities, the likeliest first.
+
+        ``history`` is the sentence so far, as a string or a list of tokens; in a string, earlier lines are earlier
+        sentences of the document and ``#!`` its attributes.
+        """
+        log_p = self._distribution(history)
+        best = np.argsort(-log_p, kind="stable")[:k]
+        return [(self.vocabulary_[w], float(np.exp(log_p[w]))) for w in best.tolist()]
+
+    def probability(self, history: str | Sequence[str], word: str) -> float:
+        """p(word | history)."""
+        return float(np.exp(self._distribution(history)[self._code(word)]))
+
+    def explain(self, history: str | Sequence[str], word: str) -> list[Vote]:
+        """The votes of every active feature for a word, and the normalizer; they add up to its log p."""
+        running, token = self._open(history)
+        return self.model_.votes(running, token, self._code(word))
+
+    def _code(self, word: str) -> int:
+        words = self.model_.words
+        if word in (UNKNOWN, END):
+            return words.unknown if word == UNKNOWN else words.end
+        code = words.names.code(word)
+        return code if code >= 0 else words.unknown
+
+    def sample(
+        self,
+        n: int = 1,
+        *,
+        history: str = "",
+        seed: int | None = None,
+        temperature: float = 1.0,
+        unknown: bool = False,
+        max_length: int = LONGEST,
+    ) -> list[list[str]]:
+        """``n`` sentences, each drawn word by word after ``history``, with its words in front.
+
+        Probabilities are raised to the power 1 / temperature; <unk> is drawn only if ``unknown``. With a seed the
+        sentences are the same every time.
+        """
+        if not np.isfinite(temperature) or temperature <= 0:
+            raise LoglinError(f"temperature is {temperature!r}; give a number above 0")
+        rng = np.random.default_rng(seed)
+        *earlier, begun = history.split("\n")
+        sentences = []
+        for _ in range(n):
+            sentence = begun.split()
+            while len(sentence) < max_length:
+                log_p = self._distribution("\n".join([*earlier, " ".join(sentence)])) / temperature
+                if not unknown:
+                    log_p[self.model_.words.unknown] = -np.inf
+                sums = np.cumsum(np.exp(log_p - log_p.max()))
+                word = self.vocabulary_[int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))]
+                if word == END:
+                    break
+                sentence.append(word)
+            sentences.append(sentence)
+        return sentences
+
+    # ------------------------------------------------------------------ files
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to one file."""
+        check_is_fitted(self, "model_")
+        settings = {k: v for k, v in self.get_params().items() if k not in ("callbacks", "classes", "threads")}
+        language_files.save(path, self.model_, self.record_ | {"options": _plain(settings)})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> LanguageModel:
+        """A language model from a file."""
+        model, record = language_files.load(path)
+        known = set(cls().get_params()) - {"callbacks", "classes", "threads"}
+        options = record.get("options")
+        given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
+        return cls(**given)._adopt(model, record)
+
+
+def _plain(settings: Mapping) -> dict:
+    return {
+        k: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v for k, v in settings.items()
+    }
+
+
+def _checked(log_p: np.ndarray) -> np.ndarray:
+    if np.isnan(log_p).any():
+        raise LoglinError("the model's scores overflow, so there are no probabilities; train it with smaller variances")
+    return log_p

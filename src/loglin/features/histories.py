@@ -1,0 +1,323 @@
+"""Histories of a text as a tree of attributes, and the features (attribute, next word) seen often enough.
+
+    kind         attribute of a history                                     belongs to
+    bigram       the previous word                                          previous word
+    trigram …    the last two words; three: 4-gram, and so on               history
+    skip         the word before the previous; skip-3, skip-1-3, … others   history
+    suffix       the last 1, 2, 3, 4 letters of the previous word           previous word
+    prefix       its first letters                                          previous word
+    class        its class; class-pair: those of the last two words         previous word; history
+    trigger      any recent word that was chosen since it announces others  history
+    document     any attribute of the document, such as author=Chomsky      document
+
+Words outside the vocabulary still have letters and classes. Each kind numbers what it sees by itself (``values``);
+attributes are those values that have at least one feature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from loglin.corpus.plaintext import Text
+from loglin.corpus.vocabulary import EMPTY, Vocabulary
+from loglin.errors import LoglinError
+from loglin.features.triggers import Triggers
+from loglin.features.words import START, UNKNOWN, Contexts, RunningText, Words, positions
+from loglin.kernels.history import Tree
+
+KINDS = ("bigram", "trigram", "4-gram", "skip", "suffix", "prefix", "class", "class-pair", "trigger", "document")
+DOCUMENT, PREVIOUS, HISTORY = range(3)  # where an attribute belongs in the tree
+AFFIX_LENGTH = 4
+_NAMED_ORDERS = {"bigram": 2, "trigram": 3}
+_LEVELS = {"bigram": PREVIOUS, "suffix": PREVIOUS, "prefix": PREVIOUS, "class": PREVIOUS, "document": DOCUMENT}
+
+
+def order_of(kind: str) -> int | None:
+    """3 of "trigram", 5 of "5-gram", None of what is no n-gram."""
+    match = re.fullmatch(r"([1-9]\d?)-gram", kind)
+    order = _NAMED_ORDERS.get(kind) or (int(match[1]) if match else 0)
+    return order if order > 1 else None
+
+
+def distances_of(kind: str) -> tuple[int, ...] | None:
+    """(2,) of "skip", (1, 3) of "skip-1-3", None of what is no skip."""
+    if kind == "skip":
+        return (2,)
+    match = re.fullmatch(r"skip((?:-[1-9]\d?)+)", kind)
+    return tuple(sorted({int(d) for d in match[1][1:].split("-")})) if match else None
+
+
+def checked_kinds(kinds: Sequence[str], n_symbols: int) -> tuple[str, ...]:
+    """The kinds, each once, or a sentence on the first that there is not."""
+    for kind in kinds:
+        distances = distances_of(kind)
+        if kind not in KINDS and not order_of(kind) and not distances:
+            raise LoglinError(f"no feature is called {kind!r}; choose from {', '.join(KINDS)}, n-gram, skip-i-j")
+        if distances and n_symbols ** len(distances) >= 2**62:
+            raise LoglinError(f"{kind} joins too many words for a vocabulary of {n_symbols - 3:,}; leave some out")
+    return tuple(dict.fromkeys(kinds))
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A class for each of some words; the others share one, and <s> has one."""
+
+    words: Vocabulary
+    codes: np.ndarray  # (words,) int32
+    names: Vocabulary
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, str]) -> Classes:
+        names = sorted({str(name) for name in mapping.values()})
+        number = {name: i for i, name in enumerate(names)}
+        codes = np.fromiter((number[str(name)] for name in mapping.values()), np.int32, len(mapping))
+        return cls(Vocabulary.of(mapping), codes, Vocabulary.of(names))
+
+    @classmethod
+    def of_tags(cls, text: Text) -> Classes:
+        """Every word's most frequent tag in a tagged text; of equals the alphabetically first."""
+        words, tags = text.corpus.columns
+        names = sorted(tags.vocabulary.strings)
+        rank = Vocabulary.of(names).codes_of(tags.vocabulary)[tags.codes]
+        pair, count = np.unique(words.codes.astype(np.int64) * len(names) + rank, return_counts=True)
+        word, tag = np.divmod(pair, len(names))
+        order = np.lexsort((tag, -count, word))
+        seen, first = np.unique(word[order], return_index=True)
+        kept = words.vocabulary.strings
+        return cls.of({kept[w]: names[t] for w, t in zip(seen.tolist(), tag[order][first].tolist(), strict=True)})
+
+    def before(self, running: RunningText, distance: int) -> np.ndarray:
+        """The class of the word so far back: (tokens,) int64."""
+        found = self.words.codes_of(running.strings).astype(np.int64)
+        known = np.append(self.codes, len(self.names))[found]  # −1 is the last entry
+        return np.append(known, len(self.names) + 1)[running.spelling_before(distance)]
+
+    def name(self, code: int) -> str:
+        return self.names[code] if code < len(self.names) else (UNKNOWN, START)[code - len(self.names)]
+
+    def is_consistent(self) -> bool:
+        return (
+            self.words.is_consistent()
+            and self.names.is_consistent()
+            and self.codes.dtype == np.int32
+            and len(self.codes) == len(self.words)
+            and (not len(self.codes) or (int(self.codes.min()) >= 0 and int(self.codes.max()) < len(self.names)))
+        )
+
+
+NO_CLASSES = Classes(EMPTY, np.empty(0, np.int32), EMPTY)
+
+
+@dataclass(eq=False)
+class HistoryExtractor:
+    """From running text to trees of attributes; ``fit`` chooses the features."""
+
+    words: Words
+    kinds: tuple[str, ...]
+    classes: Classes = NO_CLASSES
+    triggers: Triggers | None = None
+    contexts: Contexts = field(default_factory=lambda: Contexts(0, []))
+    affixes: dict[str, Vocabulary] = field(default_factory=dict)  # of "suffix" and "prefix", seen in training
+    documents: Vocabulary = EMPTY  # attributes of documents, name=value
+    values: list[np.ndarray] = field(default_factory=list)  # per kind (its attributes,) int64, sorted
+    ptr: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # (attributes + 1,)
+    targets: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # (features,) the words
+
+    # ------------------------------------------------------------------ features
+
+    def fit(self, running: RunningText, min_count: Mapping[str, int]) -> np.ndarray:
+        """Choose the features; their counts, those of the single words first: (weights,) float64."""
+        orders = [order_of(kind) or 2 for kind in self.kinds]
+        self.contexts = Contexts.seen(running, self.words.n_symbols, max(orders, default=2) - 1)
+        for side in {"suffix", "prefix"} & set(self.kinds):
+            self.affixes[side] = Vocabulary.of(
+                dict.fromkeys(a for s in running.strings.strings for a in _affixes(s, side))
+            )
+        self.documents = Vocabulary.of(sorted({a for d in running.attributes for a in _pairs(d)}))
+        counts = [np.bincount(running.words, minlength=self.words.n_predicted)]
+        lengths, targets, self.values = [np.zeros(1, np.int64)], [], []
+        for kind in self.kinds:
+            values, of_value, words, count = self._seen(kind, running, min_count[kind])
+            self.values.append(values)
+            lengths.append(np.bincount(of_value, minlength=len(values)))
+            targets.append(words)
+            counts.append(count)
+        self.ptr = np.cumsum(np.concatenate(lengths))
+        self.targets = np.concatenate([np.empty(0, np.int64), *targets]).astype(np.int32)
+        return np.concatenate(counts).astype(np.float64)
+
+    def _seen(self, kind: str, running: RunningText, min_count: int) -> tuple[np.ndarray, ...]:
+        """A kind's features: distinct values, and by feature the value's number, the word and the count."""
+        if kind == "trigger":
+            assert self.triggers is not None
+            value, words, count = self.triggers.pairs
+        else:
+            columns = self._columns(kind, running)
+            value = np.concatenate([np.empty(0, np.int64), *(c[c >= 0] for c in columns)])
+            words = np.concatenate([np.empty(0, np.int32), *(running.words[c >= 0] for c in columns)])
+            distinct, number = np.unique(value, return_inverse=True)
+            keys, count = np.unique(number * self.words.n_predicted + words, return_counts=True)
+            keys, count = keys[count >= min_count], count[count >= min_count]
+            number, words = np.divmod(keys, self.words.n_predicted)
+            value = distinct[number]
+        values, of_value = np.unique(value, return_inverse=True)
+        return values, of_value, words, count
+
+    def _columns(self, kind: str, running: RunningText) -> list[np.ndarray]:
+        """The values of a kind, −1 for none: columns of (tokens,) int64; a history has one value of each."""
+        order, distances = order_of(kind), distances_of(kind)
+        if order:
+            return [self.contexts.numbers(running)[order - 2]]
+        if distances:
+            value = np.zeros(len(running), np.int64)
+            for distance in distances:
+                value = value * self.words.n_symbols + running.before(distance)
+            return [value]
+        if kind in ("suffix", "prefix"):
+            return self._affix_columns(kind, running)
+        if kind == "class":
+            return [self.classes.before(running, 1)]
+        if kind == "class-pair":
+            return [self.classes.before(running, 2) * (len(self.classes.names) + 2) + self.classes.before(running, 1)]
+        assert kind == "document"
+        most = max((len(given) for given in running.attributes), default=0)
+        rows = np.full((len(running.attributes), most), -1, np.int64)
+        for row, given in zip(rows, running.attributes, strict=True):
+            row[: len(given)] = self.documents.codes_of(Vocabulary.of(_pairs(given)))
+        return list(np.repeat(rows, np.diff(running.documents), axis=0).T)
+
+    def _affix_columns(self, side: str, running: RunningText) -> list[np.ndarray]:
+        previous, strings, known = running.spelling_before(1), running.strings.strings, self.affixes[side]
+        rows = np.full((AFFIX_LENGTH, len(strings) + 1), -1, np.int64)  # the last column is for <s>
+        affixes = [_affixes(s, side) for s in strings]
+        for length in range(AFFIX_LENGTH):
+            long_enough = [i for i, found in enumerate(affixes) if len(found) > length]
+            rows[length, long_enough] = known.codes_of(Vocabulary.of(affixes[i][length] for i in long_enough))
+        return list(rows[:, previous])
+
+    # ------------------------------------------------------------------ trees
+
+    def tree(self, running: RunningText) -> tuple[Tree, np.ndarray]:
+        """Distinct histories with their counts, and for each token the number of its history."""
+        levels: list[list[np.ndarray]] = [[], [], []]
+        first = 0
+        recent: tuple[np.ndarray, np.ndarray] | None = None
+        for kind, values in zip(self.kinds, self.values, strict=True):
+            if kind == "trigger":
+                assert self.triggers is not None
+                ptr, active = self.triggers.active(running)
+                recent = ptr, (first + np.searchsorted(values, active)).astype(np.int32)
+            else:
+                for column in self._columns(kind, running):
+                    found = positions(values, column)
+                    levels[_LEVELS.get(kind, HISTORY)].append(np.where(found >= 0, first + found, -1))
+            first += len(values)
+        return _tree(running, levels, recent)
+
+    # ------------------------------------------------------------------ names
+
+    def kind_of(self) -> np.ndarray:
+        """For each attribute the number of its kind."""
+        return np.repeat(np.arange(len(self.kinds)), [len(values) for values in self.values])
+
+    def name(self, attribute: int) -> str:
+        """What people call an attribute."""
+        kind = int(self.kind_of()[attribute])
+        value = int(self.values[kind][attribute - sum(len(v) for v in self.values[:kind])])
+        return f"{self.kinds[kind]}={self._value_name(self.kinds[kind], value)}"
+
+    def _value_name(self, kind: str, value: int) -> str:
+        strings, order, distances = self.words.strings, order_of(kind), distances_of(kind)
+        if order:
+            return " ".join(strings[w] for w in self.contexts.words_of(order - 1, value))
+        if distances:
+            words = []
+            for _ in distances:
+                value, word = divmod(value, self.words.n_symbols)
+                words.append(strings[word])
+            return " ".join(words)
+        if kind in self.affixes:
+            return self.affixes[kind][value]
+        if kind == "class":
+            return self.classes.name(value)
+        if kind == "class-pair":
+            return " ".join(map(self.classes.name, divmod(value, len(self.classes.names) + 2)))
+        return strings[value] if kind == "trigger" else self.documents[value]
+
+
+def _affixes(string: str, side: str) -> list[str]:
+    """The affixes of a word by their length."""
+    lower = string.lower()
+    lengths = range(1, min(AFFIX_LENGTH, len(lower)) + 1)
+    return [lower[-k:] if side == "suffix" else lower[:k] for k in lengths]
+
+
+def _pairs(attributes: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in attributes.items()]
+
+
+def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple[Tree, np.ndarray]:
+    """The tree of histories with the attributes of some columns; ``recent`` lists more for every token, or is None."""
+    n = len(running)
+    document_rows, of_document = _distinct_rows(levels[DOCUMENT], running.documents[:-1])
+    _, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
+    group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
+    groups, group = _numbered(np.repeat(of_document, np.diff(running.documents)), of_group[of_previous])
+    rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
+    histories, of_token = _numbered(group, *rest)
+    example = np.empty(len(histories[0]), np.int64)
+    example[of_token] = np.arange(n)
+    columns = [column[example] for column in levels[HISTORY]]
+    ptr, attributes = _lists(np.stack(columns, axis=1) if columns else np.empty((len(example), 0), np.int64))
+    if recent is not None:
+        ptr, attributes = _joined(ptr, attributes, recent, example)
+    return Tree(
+        np.concatenate([document_rows[groups[0]], group_rows[groups[1]]], axis=1).astype(np.int32),
+        np.searchsorted(histories[0], np.arange(len(groups[0]) + 1)),
+        ptr,
+        attributes,
+        np.bincount(of_token, minlength=len(example)).astype(np.float64),
+    ), of_token
+
+
+def _distinct_rows(columns: list[np.ndarray], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct combinations of the columns' values at some places, sorted, and which of them each place has.
+
+    Columns with few values come first, so that what the combinations begin with is shared by many.
+    """
+    if not columns:
+        return np.empty((1, 0), np.int64), np.zeros(len(places), np.int64)
+    ranked = sorted((column[places] for column in columns), key=lambda c: len(np.unique(c)))
+    rows, number = np.unique(np.stack(ranked, axis=1), axis=0, return_inverse=True)
+    return rows, number.reshape(-1)
+
+
+def _numbered(first: np.ndarray, second: np.ndarray, *others: np.ndarray) -> tuple[tuple, np.ndarray]:
+    """Distinct combinations in sorted order: the first two columns of each, and the number of every row's own."""
+    number = first
+    for column in (second, *others):
+        number = number * (int(column.max(initial=-1)) + 2) + column + 1
+        _distinct, example, number = np.unique(number, return_index=True, return_inverse=True)
+    return (first[example], second[example]), number
+
+
+def _lists(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of attributes, −1 for none, as lists: ptr and attributes."""
+    there = rows >= 0
+    return np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64), rows[there].astype(np.int32)
+
+
+def _joined(ptr, attributes, more: tuple[np.ndarray, np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lists with those of ``more``, chosen by number, behind them."""
+    lengths = np.diff(more[0])[chosen]
+    added = np.concatenate([[0], np.cumsum(lengths)])
+    joined = np.empty(len(attributes) + int(added[-1]), np.int32)
+    joined[np.arange(len(attributes)) + np.repeat(added[:-1], np.diff(ptr))] = attributes
+    place = np.arange(added[-1])
+    source = place + np.repeat(more[0][:-1][chosen] - added[:-1], lengths)
+    joined[place + np.repeat(ptr[1:], lengths)] = more[1][source]
+    return ptr + added, joined

@@ -1,0 +1,32 @@
+"""What every model of the next word can do, and how one explains a probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from loglin.features.words import RunningText, Words
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A part of log p; the votes for a word add up to it."""
+
+    feature: str
+    weight: float
+
+
+class Predictor(Protocol):
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """log p(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""
+
+    def votes(self, running: RunningText, token: int, word: int) -> list[Vote]:
+        """What speaks for a word at a token, and the normalizer."""

@@ -1,0 +1,91 @@
+"""Many small problems on one pass: each has its own L-BFGS, and all are evaluated together.
+
+    labels ──► each yields the weights it asks about ──► one pass answers all ──► …
+
+Labels that are done leave; when half of them have left, the pass is made for the rest alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.criteria.independent import IndependentLosses
+from loglin.kernels import vectors as kernels
+from loglin.optimize.descent import Descent
+from loglin.optimize.lbfgs import QuasiNewton
+from loglin.optimize.record import Callback, Journal, Result, StopTraining
+
+
+def minimize_together(
+    criterion: IndependentLosses,
+    start: np.ndarray,
+    *,
+    l1: np.ndarray,
+    l2: np.ndarray,
+    scale: np.ndarray | None = None,
+    memory: int = 8,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimize criterion(w) + Σ l1·|w| + ½ Σ l2·w² label by label."""
+    L = criterion.index.n_labels
+
+    def by_label(flat: np.ndarray) -> np.ndarray:  # (labels, attributes)
+        return np.ascontiguousarray(flat.reshape(-1, L).T, np.float64)
+
+    strengths, scales = by_label(l1), [None] * L if scale is None else by_label(scale)
+    runs = [Descent(w, QuasiNewton(scales[j], memory), l1=strengths[j], tol=tol) for j, w in enumerate(by_label(start))]
+    shared = _SharedPass(criterion, by_label(start), by_label(l2))
+    loops = [run.steps(max_iter) for run in runs]
+    asked = {j: next(loop) for j, loop in enumerate(loops)}
+    late, journal, passes, stopped = set(range(L)), Journal(callback), 0, ""
+    try:
+        while asked:
+            for j, answer in shared.answers(asked).items():
+                try:
+                    asked[j] = loops[j].send(answer)
+                except StopIteration as end:
+                    del asked[j]
+                    late -= {j} if end.value.converged else set()
+            passes += 1
+            value, norm = sum(run.here.value for run in runs), sum(kernels.norm(run.here.gradient) for run in runs)
+            journal.note(passes, value, norm, _joined(runs), passes)
+    except StopTraining as stop:
+        stopped = str(stop)
+    if not stopped:
+        stopped = f"all {L} labels have converged, each to tol = {tol:g}"
+        if late:
+            stopped = f"{len(late)} of {L} labels had not converged after max_iter = {max_iter} iterations"
+    value = float(sum(run.here.value for run in runs))
+    return Result(_joined(runs), value, stopped, not late, journal.iterations, passes)
+
+
+def _joined(runs: list[Descent]) -> np.ndarray:
+    return np.stack([run.here.w for run in runs], axis=1).ravel()
+
+
+class _SharedPass:
+    """Value and gradient of every label that asks, from one pass; labels that have just left ride along."""
+
+    def __init__(self, criterion: IndependentLosses, weights: np.ndarray, l2: np.ndarray):
+        self.criterion, self.l2 = criterion, l2
+        self.members = list(range(len(weights)))
+        self.W = weights  # (members, attributes)
+
+    def answers(self, asked: dict[int, np.ndarray]) -> dict[int, tuple[float, np.ndarray]]:
+        if len(asked) <= len(self.members) // 2:
+            keep = [place for place, j in enumerate(self.members) if j in asked]
+            self.criterion, self.W = self.criterion.of(keep), self.W[keep]
+            self.members = [self.members[place] for place in keep]
+        for place, j in enumerate(self.members):
+            if j in asked:
+                self.W[place] = asked[j]
+        _, gradient = self.criterion(self.W.T.ravel())
+        G = np.ascontiguousarray(gradient.reshape(-1, len(self.members)).T)
+        found = {}
+        for place, j in enumerate(self.members):
+            if j in asked:
+                value = float(self.criterion.losses[place]) + kernels.add_ridge(self.l2[j], asked[j], G[place])
+                found[j] = value, G[place]
+        return found
