@@ -23,11 +23,11 @@ TABLES = {
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
     "text-categorization": ("text_categorization", "Reuters: naive Bayes, regressions, support vectors (Zhang, Oles)."),
-    "smoothing": ("smoothing", "Count cut-offs against Gaussian priors: parts of speech, prepositional phrases."),
     "word-sense": ("word_sense", "Word senses: joint against conditional estimation (Klein, Manning)."),
-    "pos-ratnaparkhi": ("pos_ratnaparkhi", "Parts of speech with Ratnaparkhi's features: dictionary, beam, cut-off."),
-    "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
     "pp-attachment": ("pp_attachment", "Verb or noun: maximum entropy, back-off (Ratnaparkhi; Collins, Brooks)."),
+    "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
+    "pos-ratnaparkhi": ("pos_ratnaparkhi", "Parts of speech, Ratnaparkhi's features: dictionary, beam, cut-off."),
+    "smoothing": ("smoothing", "Count cut-offs against Gaussian priors: tags, prepositional phrases."),
 }
 
 
