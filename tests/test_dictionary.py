@@ -180,4 +180,5 @@ def test_shell(tmp_path):
     assert runner.invoke(cli, ["tag", model, str(tmp_path / "new")]).stdout == "dog N\nthe D\n"
     free = runner.invoke(cli, ["tag", model, str(tmp_path / "new"), "--no-dictionary"]).stdout
     assert free == "dog D\nthe N\n"
+    assert "tag dictionary: 5 words" in runner.invoke(cli, ["inspect", model]).stdout
     assert runner.invoke(cli, ["eval", model, str(tmp_path / "data"), "--no-dictionary"]).exit_code == 0
