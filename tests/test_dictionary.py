@@ -151,6 +151,15 @@ def test_files(tmp_path):
     assert Tagger().fit(SENTENCES, LABELS).model_.dictionary is None
 
 
+def test_no_word_often_enough(tmp_path):
+    tagger = Tagger(dictionary=99).fit(SENTENCES, LABELS)
+    tagger.save(tmp_path / "model")
+    loaded = Tagger.load(tmp_path / "model")
+    assert len(loaded.model_.dictionary.words) == 0
+    assert loaded.predict(SENTENCES) == Tagger().fit(SENTENCES, LABELS).predict(SENTENCES)
+    assert loaded.predict([]) == []
+
+
 def test_damaged_dictionary(tmp_path):
     tagger = Tagger(dictionary=1).fit(SENTENCES, LABELS)
     whole = tagger.model_.dictionary

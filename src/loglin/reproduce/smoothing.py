@@ -58,8 +58,8 @@ def attaching(parts: pp_attachment.Parts, threads: int | None) -> Fit:
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    data = pos_ratnaparkhi.load(400, 200) if quick else pos_ratnaparkhi.load()
-    return make_table(data, pp_attachment.load(quick), VARIANCES[::2] if quick else VARIANCES, progress, threads)
+    data = pos_ratnaparkhi.load(300, 100) if quick else pos_ratnaparkhi.load()
+    return make_table(data, pp_attachment.load(quick), VARIANCES[2::2] if quick else VARIANCES, progress, threads)
 
 
 def make_table(
