@@ -151,6 +151,15 @@ def test_files(tmp_path):
     assert Tagger().fit(SENTENCES, LABELS).model_.dictionary is None
 
 
+def test_no_word_often_enough(tmp_path):
+    tagger = Tagger(dictionary=99).fit(SENTENCES, LABELS)
+    tagger.save(tmp_path / "model")
+    loaded = Tagger.load(tmp_path / "model")
+    assert len(loaded.model_.dictionary.words) == 0
+    assert loaded.predict(SENTENCES) == Tagger().fit(SENTENCES, LABELS).predict(SENTENCES)
+    assert loaded.predict([]) == []
+
+
 def test_damaged_dictionary(tmp_path):
     tagger = Tagger(dictionary=1).fit(SENTENCES, LABELS)
     whole = tagger.model_.dictionary
@@ -180,4 +189,5 @@ def test_shell(tmp_path):
     assert runner.invoke(cli, ["tag", model, str(tmp_path / "new")]).stdout == "dog N\nthe D\n"
     free = runner.invoke(cli, ["tag", model, str(tmp_path / "new"), "--no-dictionary"]).stdout
     assert free == "dog D\nthe N\n"
+    assert "tag dictionary: 5 words" in runner.invoke(cli, ["inspect", model]).stdout
     assert runner.invoke(cli, ["eval", model, str(tmp_path / "data"), "--no-dictionary"]).exit_code == 0

@@ -23,8 +23,12 @@ TABLES = {
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "optimizers": ("optimizers", "Ways to the same weights, by passes and seconds (lectures' optimizers)."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
-    "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
+    "text-categorization": ("text_categorization", "Reuters: naive Bayes, regressions, support vectors (Zhang, Oles)."),
+    "word-sense": ("word_sense", "Word senses: joint against conditional estimation (Klein, Manning)."),
     "pp-attachment": ("pp_attachment", "Verb or noun: maximum entropy, back-off (Ratnaparkhi; Collins, Brooks)."),
+    "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
+    "pos-ratnaparkhi": ("pos_ratnaparkhi", "Parts of speech, Ratnaparkhi's features: dictionary, beam, cut-off."),
+    "smoothing": ("smoothing", "Count cut-offs against Gaussian priors: tags, prepositional phrases."),
 }
 
 
