@@ -216,7 +216,7 @@ class HistoryExtractor:
                     found = positions(values, column)
                     levels[_LEVELS.get(kind, HISTORY)].append(np.where(found >= 0, first + found, -1))
             first += len(values)
-        return _tree(running, levels, recent)
+        return _tree(running, levels, recent, np.diff(self.ptr))
 
     # ------------------------------------------------------------------ names
 
@@ -260,12 +260,12 @@ def _pairs(attributes: Mapping[str, str]) -> list[str]:
     return [f"{name}={value}" for name, value in attributes.items()]
 
 
-def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple[Tree, np.ndarray]:
+def _tree(running: RunningText, levels: list[list[np.ndarray]], recent, lengths: np.ndarray) -> tuple[Tree, np.ndarray]:
     """The tree of histories with the attributes of some columns; ``recent`` lists more for every token, or is None."""
     n = len(running)
-    document_rows, of_document = _distinct_rows(levels[DOCUMENT], running.documents[:-1])
+    document_rows, of_document = _distinct_rows(levels[DOCUMENT], running.documents[:-1], lengths)
     _, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
-    group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
+    group_rows, of_group = _distinct_rows(levels[PREVIOUS], example, lengths)
     groups, group = _numbered(np.repeat(of_document, np.diff(running.documents)), of_group[of_previous])
     rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
     histories, of_token = _numbered(group, *rest)
@@ -275,8 +275,9 @@ def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple
     ptr, attributes = _lists(np.stack(columns, axis=1) if columns else np.empty((len(example), 0), np.int64))
     if recent is not None:
         ptr, attributes = _joined(ptr, attributes, recent, example)
+    path = np.concatenate([document_rows[groups[0]], group_rows[groups[1]]], axis=1)
     return Tree(
-        np.concatenate([document_rows[groups[0]], group_rows[groups[1]]], axis=1).astype(np.int32),
+        np.take_along_axis(path, np.argsort(path < 0, axis=1, kind="stable"), axis=1).astype(np.int32),
         np.searchsorted(histories[0], np.arange(len(groups[0]) + 1)),
         ptr,
         attributes,
@@ -284,16 +285,19 @@ def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple
     ), of_token
 
 
-def _distinct_rows(columns: list[np.ndarray], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct combinations of the columns' values at some places, sorted, and which of them each place has.
+def _distinct_rows(columns: list[np.ndarray], places: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct combinations of the columns' attributes at some places, sorted, and which of them each place has.
 
-    Columns with few values come first, so that what the combinations begin with is shared by many.
+    Within a combination the attributes with the longest lists of words come first: they are shared by most.
     """
     if not columns:
         return np.empty((1, 0), np.int64), np.zeros(len(places), np.int64)
-    ranked = sorted((column[places] for column in columns), key=lambda c: len(np.unique(c)))
-    rows, number = np.unique(np.stack(ranked, axis=1), axis=0, return_inverse=True)
-    return rows, number.reshape(-1)
+    rows = np.stack([column[places] for column in columns], axis=1)
+    of_length = np.append(lengths, -1)  # the last is that of −1
+    rows = np.take_along_axis(rows, np.lexsort((rows, -of_length[rows]), axis=1), axis=1)
+    rank = np.append(np.argsort(np.lexsort((np.arange(len(lengths)), -lengths))), len(lengths))
+    _, example, number = np.unique(rank[rows], axis=0, return_index=True, return_inverse=True)
+    return rows[example], number.reshape(-1)
 
 
 def _numbered(first: np.ndarray, second: np.ndarray, *others: np.ndarray) -> tuple[tuple, np.ndarray]:
