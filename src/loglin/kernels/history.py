@@ -107,7 +107,7 @@ def _ascend(walk, level, attribute, features):
 
 
 @kernel
-def _visit_histories(tree, g, level, features, targets, walk, score, listed, touched):
+def _visit_histories(tree, g, level, features, learning, targets, walk, score, listed, touched):
     """The leaves of a group: Σ count·log Z, and the words touched; ``score``, ``listed`` and ``touched`` are room."""
     ptr, words, factors, expected = features.ptr, features.words, features.factors, features.expected
     in_group, Z_group, E, R_then, R = walk.scores, walk.Z[level], walk.E, walk.R_then, walk.R[0]
@@ -119,16 +119,16 @@ def _visit_histories(tree, g, level, features, targets, walk, score, listed, tou
             for i in range(ptr[a], ptr[a + 1]):
                 w = words[i]
                 if listed[w]:
-                    Z -= score[w]
                     score[w] *= factors[i]
-                    Z += score[w]
                 else:
                     listed[w] = True
                     score[w] = in_group[w] * factors[i]
-                    Z += score[w] - in_group[w]
                     touched[n] = w
                     n += 1
         touches += n
+        for k in range(n):
+            w = touched[k]
+            Z += score[w] - in_group[w]
         if Z < CANCELLED * Z_group:
             Z = 0.0
             for w in range(in_group.shape[0]):
@@ -138,7 +138,7 @@ def _visit_histories(tree, g, level, features, targets, walk, score, listed, tou
             for j in range(targets.ptr[h], targets.ptr[h + 1]):
                 w = targets.words[j]
                 targets.log_p[j] = np.log(score[w] if listed[w] else in_group[w]) - np.log(Z)
-        if expected.shape[0]:
+        if learning:
             r = tree.count[h] / Z
             for k in range(tree.history_ptr[h], tree.history_ptr[h + 1]):
                 a = tree.history_attributes[k]
@@ -170,7 +170,7 @@ def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
     n_words, peak = unigram.shape[0], unigram.max()  # shifted by the largest, no e^u overflows
     walk = _begin(np.exp(unigram - peak), tree.path.shape[1])
     score, listed, touched = np.empty(n_words), np.zeros(n_words, np.bool_), np.empty(n_words, np.int32)
-    value, touches, counted, deep = 0.0, 0, 0.0, 0
+    value, touches, counted, deep, learning = 0.0, 0, 0.0, 0, expected_unigrams.shape[0] > 0
     for g in range(begin, end):
         depth, shared = _length(tree.path[g]), 0
         while shared < min(deep, depth) and tree.path[g, shared] == tree.path[g - 1, shared]:
@@ -179,12 +179,12 @@ def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
             _ascend(walk, level, tree.path[g - 1, level - 1], features)
         for level in range(shared + 1, depth + 1):
             touches += _descend(walk, level, tree.path[g, level - 1], features)
-        of_leaves, below = _visit_histories(tree, g, depth, features, targets, walk, score, listed, touched)
+        of_leaves, below = _visit_histories(tree, g, depth, features, learning, targets, walk, score, listed, touched)
         value, touches, deep = value + of_leaves, touches + below, depth
         counted += tree.count[tree.histories[g] : tree.histories[g + 1]].sum()
     for level in range(deep, 0, -1):
         _ascend(walk, level, tree.path[end - 1, level - 1], features)
-    if features.expected.shape[0]:
+    if learning:
         for w in range(n_words):
             expected_unigrams[w] += walk.E[w] + walk.scores[w] * (walk.R[0] - walk.R_then[w])
     return value + counted * peak, touches
