@@ -122,6 +122,8 @@ def train(
     """A model and the record of its training."""
     began = time.perf_counter()
     words = Words.most_frequent(text, options.vocabulary)
+    if CACHE in options.features and text.corpus.n_sentences < 2:
+        raise LoglinError("a cache is fitted on held-out sentences, and there is only one sentence; give more text")
     running = words.encode(text)
     with interruptible() as interrupted:
 
@@ -214,8 +216,6 @@ def _cache(text: Text, words: Words, options: LanguageOptions, classes, follow, 
     """
     n = text.corpus.n_sentences
     held_out = max(1, n // HELD_OUT)
-    if held_out == n:
-        raise LoglinError("a cache is fitted on held-out sentences, and there is only one sentence; give more text")
     if reason := interrupted():
         return np.zeros(N_FEATURES), {"cache": f"without weights: {reason}"}
     rest, last = text.part(0, n - held_out), text.part(n - held_out, n)
