@@ -64,7 +64,7 @@ def test_perplexity(trained):
     shown = lines(trained, "perplexity", "kn.model", "text.txt")
     assert shown[0].startswith("perplexity ")
     assert "15 unknown words (20.0 %)" in shown[1]
-    assert lines(trained, "perplexity", "tagged.model", "tagged.txt", "--tagged")[0].startswith("perplexity 2.")
+    assert lines(trained, "perplexity", "tagged.model", "tagged.txt", "--tagged")[0].startswith("perplexity 1.")
 
 
 def test_scores(trained):

@@ -155,10 +155,7 @@ def _train(
         counted = NGramModel.count(running, words, options.order, options.criterion == "modified-kneser-ney")
         stopped = "n-grams are counted, not optimized"
         return counted, {"iterations": 0, "evaluations": 0, "stopped": stopped, "converged": True, "history": []}
-    extractor = _extractor(text, running, words, options, classes)
-    observed = extractor.fit(running, {kind: options.count(kind) for kind in extractor.kinds})
-    tree, _ = extractor.tree(running)
-    criterion = NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, Threads(options.threads))
+    extractor, criterion = next_word_criterion(text, running, words, options, classes)
     result = fit_weights(criterion, penalties(extractor, options), options, follow)
     if not math.isfinite(result.value):
         raise LoglinError("the objective is no finite number; give smaller variances")
@@ -171,6 +168,17 @@ def _train(
         "touches": criterion.touches,
         "history": [iteration.as_dict() for iteration in result.iterations],
     }
+
+
+def next_word_criterion(
+    text: Text, running: RunningText, words: Words, options: LanguageOptions, classes: Mapping[str, str] | None = None
+) -> tuple[HistoryExtractor, NextWordLikelihood]:
+    """The features of a text and its likelihood as a function of their weights."""
+    extractor = _extractor(text, running, words, options, classes)
+    observed = extractor.fit(running, {kind: options.count(kind) for kind in extractor.kinds})
+    tree, _ = extractor.tree(running)
+    threads = Threads(options.threads)
+    return extractor, NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, threads)
 
 
 def _extractor(text: Text, running: RunningText, words: Words, options: LanguageOptions, classes) -> HistoryExtractor:
