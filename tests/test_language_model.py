@@ -279,6 +279,15 @@ def test_next_words_sum_to_one_and_are_explained(fitted, history):
         assert math.exp(math.fsum(v.weight for v in fitted.explain(history, word))) == pytest.approx(p)
 
 
+def test_without_cache():
+    both = LanguageModel(features=("bigram", "cache"), window=5).fit(LINES)
+    plain = both.without_cache()
+    assert plain.perplexity(LINES) == pytest.approx(LanguageModel(features=("bigram",)).fit(LINES).perplexity(LINES))
+    assert plain.perplexity(LINES) != both.perplexity(LINES)
+    assert plain.features == ("bigram",)
+    assert plain.without_cache() is plain
+
+
 def test_chain_rule(fitted):
     words = ["the", "cat", "yodels", "</s>"]
     steps = [math.log(fitted.probability(words[:t], w)) for t, w in enumerate(words)]

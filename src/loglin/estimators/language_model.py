@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines
 from loglin.errors import LoglinError
 from loglin.estimators import language_files
-from loglin.estimators.language_training import LanguageOptions, train
+from loglin.estimators.language_training import CACHE, LanguageOptions, train
 from loglin.features.words import END, UNKNOWN, RunningText
+from loglin.models.cache import CacheModel
 from loglin.models.predictor import Predictor, Vote
 
 Lines = Text | Iterable[str | Sequence[str]]
@@ -235,6 +236,15 @@ class LanguageModel(BaseEstimator):
                 sentence.append(word)
             sentences.append(sentence)
         return sentences
+
+    def without_cache(self) -> LanguageModel:
+        """This model as it is below its cache, if it has one."""
+        check_is_fitted(self, "model_")
+        if not isinstance(self.model_, CacheModel):
+            return self
+        settings = self.get_params() | {"features": tuple(kind for kind in self.features if kind != CACHE)}
+        base = self.model_.base
+        return LanguageModel(**settings)._adopt(base, self.record_ | {"n_features": base.n_features})
 
     # ------------------------------------------------------------------ files
 

@@ -51,8 +51,8 @@ class LanguageOptions:
     vocabulary: int = 10_000
     min_count: int | Mapping[str, int] | None = None
     variances: Mapping[str, float] | None = None
-    window: int = 800
-    trigger_pairs: int = 20_000
+    window: int = 400
+    trigger_pairs: int = 10_000
     max_iter: int = 100
     tol: float = 1e-5
     threads: int | None = None

@@ -22,6 +22,7 @@ TABLES = {
     "m-estimation-table2": ("m_estimation_table2", "NP chunking: base models of M-estimation (Smith et al. 2007)."),
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
+    "language-model": ("language_model", "Next words of the Brown corpus: the features of Collins' lecture."),
 }
 
 
