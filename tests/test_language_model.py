@@ -231,13 +231,16 @@ def test_cache(documents, vocabulary, window, seed):
 
 
 def test_a_cache_in_blocks_is_the_same(monkeypatch):
-    text = from_lines(LINES * 4)
+    text = from_lines(LINES * 2)
     words = Words.most_frequent(text, 6)
     running = words.encode(text)
-    model = CacheModel(NGramModel.count(running, words, 3), 7, np.linspace(-1, 2, N_FEATURES))
-    whole = model.log_probabilities(running, np.arange(len(running) + 1), running.words)
-    monkeypatch.setattr("loglin.models.cache.BLOCK", 10)
-    np.testing.assert_allclose(model.log_probabilities(running, np.arange(len(running) + 1), running.words), whole)
+    announced = LanguageModel(features=("trigger",), vocabulary=6, trigger_window=20, min_count=1, max_iter=5).fit(text)
+    for base in (NGramModel.count(running, words, 3), announced.model_):
+        model = CacheModel(base, 7, np.linspace(-1, 2, N_FEATURES))
+        monkeypatch.setattr("loglin.models.cache.BLOCK", 10**6)
+        whole = model.log_probabilities(running, np.arange(len(running) + 1), running.words)
+        monkeypatch.setattr("loglin.models.cache.BLOCK", 10)
+        np.testing.assert_allclose(model.log_probabilities(running, np.arange(len(running) + 1), running.words), whole)
 
 
 # ---------------------------------------------------------------------- the estimator
@@ -245,7 +248,7 @@ def test_a_cache_in_blocks_is_the_same(monkeypatch):
 EVERYTHING = (*KINDS, "cache")
 SETTINGS = [
     {},
-    {"features": EVERYTHING, "classes": {"cat": "N", "dog": "N"}, "min_count": 1, "window": 5},
+    {"features": EVERYTHING, "classes": {"cat": "N", "dog": "N"}, "min_count": 1, "window": 5, "trigger_window": 7},
     {"criterion": "kneser-ney", "features": ("bigram", "trigram", "cache")},
     {"criterion": "modified-kneser-ney"},
     {"features": ()},

@@ -52,7 +52,8 @@ class LanguageOptions:
     min_count: int | Mapping[str, int] | None = None
     variances: Mapping[str, float] | None = None
     window: int = 400
-    trigger_pairs: int = 10_000
+    trigger_window: int = 100
+    trigger_pairs: int = 5_000
     max_iter: int = 100
     tol: float = 1e-5
     threads: int | None = None
@@ -62,7 +63,7 @@ class LanguageOptions:
             raise LoglinError(f"no criterion is called {self.criterion!r}; choose {', '.join(CRITERIA)}")
         if isinstance(self.features, str):
             raise LoglinError(f"features is the string {self.features!r}; give a list of names")
-        for name in ("vocabulary", "window", "trigger_pairs", "max_iter"):
+        for name in ("vocabulary", "window", "trigger_window", "trigger_pairs", "max_iter"):
             _check_count(name, getattr(self, name))
         if self.threads is not None:
             _check_count("threads", self.threads)
@@ -191,7 +192,7 @@ def _extractor(text: Text, running: RunningText, words: Words, options: Language
         found = Classes.of_tags(text) if classes is None else Classes.of(classes)
     if "trigger" in kinds:
         count = options.count("trigger")
-        triggers = Triggers.choose(running, len(words.names), options.window, options.trigger_pairs, count)
+        triggers = Triggers.choose(running, len(words.names), options.trigger_window, options.trigger_pairs, count)
     return HistoryExtractor(words, kinds, found, triggers)
 
 

@@ -34,12 +34,12 @@ REMARKS = [
     "words and ends of sentences are predicted and counted. All log-linear models have {iterations} iterations of "
     "L-BFGS, so that features are compared at equal effort; the priors' variances are the defaults, chosen on the last "
     "tenth of the training text. Classes are each word's most frequent tag in the training text. The file does not say "
-    "where documents begin, so triggers and cache look back over the whole text, {window} known words.",
+    "where documents begin, so triggers look back over {trigger_window} and the cache over {window} known words.",
     "Nothing was published for this split, so there is nothing to compare with but the counted models.",
     "A pass is one value with its gradient; given is the fastest of {passes} with {threads} thread{s}, at the starting "
-    "point, of 1- to 3-grams on the same tokens. From {small:,} to {large:,} words the time grows {growth:.2f} times, the "
-    "features {features:.2f} times, the words touched {touches:.2f} times: a touch takes {per_touch:.2f} times as long. "
-    "The terms of plain sums grow {dense:.2f} times.",
+    "point, of 1- to 3-grams on the same tokens. From {small:,} to {large:,} words the time grows {growth:.2f} times, "
+    "the features {features:.2f} times, the words touched {touches:.2f} times: a touch takes {per_touch:.2f} times as "
+    "long. The terms of plain sums grow {dense:.2f} times.",
 ]
 
 
@@ -50,11 +50,12 @@ class Size:
     vocabularies: tuple[int, ...] = (5_000, 10_000, 20_000)
     iterations: int = 50
     window: int = LanguageOptions.window
+    trigger_window: int = LanguageOptions.trigger_window
     trigger_pairs: int = LanguageOptions.trigger_pairs
     passes: int = 15
 
 
-QUICK = Size(4_000, 2_000, (1_000, 2_000, 4_000), 15, 200, 2_000, 5)
+QUICK = Size(4_000, 2_000, (1_000, 2_000, 4_000), 15, 200, 50, 1_000, 5)
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def _fitted(training: Text, kinds: Sequence[str], cache: bool, size: Size, threa
         features=(*kinds, "cache") if cache else kinds,
         vocabulary=size.vocabulary,
         window=size.window,
+        trigger_window=size.trigger_window,
         trigger_pairs=size.trigger_pairs,
         max_iter=size.iterations,
         tol=0.0,
@@ -185,6 +187,7 @@ def _facts(size: Size, passes: Sequence[Pass], threads: int | None) -> dict[str,
         "vocabulary": size.vocabulary,
         "iterations": size.iterations,
         "window": size.window,
+        "trigger_window": size.trigger_window,
         "passes": size.passes,
         "threads": used,
         "s": "" if used == 1 else "s",
