@@ -52,8 +52,8 @@ class LanguageOptions:
     min_count: int | Mapping[str, int] | None = None
     variances: Mapping[str, float] | None = None
     window: int = 400
-    trigger_window: int = 100
-    trigger_pairs: int = 5_000
+    trigger_window: int = 200
+    trigger_pairs: int = 10_000
     max_iter: int = 100
     tol: float = 1e-5
     threads: int | None = None

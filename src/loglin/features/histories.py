@@ -203,7 +203,7 @@ class HistoryExtractor:
         """Distinct histories with their counts, and for each token the number of its history."""
         inner: list[np.ndarray] = []  # attributes on the way to a history, which others may share
         apart: list[np.ndarray] = []  # those of them that the previous word does not determine
-        leaf: list[np.ndarray] = []
+        leaf: list[np.ndarray] = []  # longer n-grams, which nobody shares; with triggers every token is a leaf
         first = 0
         recent: tuple[np.ndarray, np.ndarray] | None = None
         for kind, values in zip(self.kinds, self.values, strict=True):
@@ -214,7 +214,7 @@ class HistoryExtractor:
             else:
                 found = [positions(values, column) for column in self._columns(kind, running)]
                 columns = [np.where(place >= 0, first + place, -1) for place in found]
-                shared = kind == "bigram" or not order_of(kind)
+                shared = kind == "bigram" or not order_of(kind) or "trigger" in self.kinds
                 (inner if shared else leaf).extend(columns)
                 apart.extend(columns if shared and kind not in _OF_PREVIOUS_WORD else [])
             first += len(values)

@@ -24,7 +24,7 @@ DRAWS = True
 
 NGRAMS = ("bigram", "trigram")
 ADDED = {
-    "skips": ("skip", "skip-3"),
+    "skips": ("skip",),
     "suffixes": ("suffix",),
     "classes": ("class", "class-pair"),
     "triggers": ("trigger",),
@@ -48,7 +48,7 @@ class Size:
     sentences: int | None = None
     vocabulary: int = 10_000
     vocabularies: tuple[int, ...] = (5_000, 10_000, 20_000)
-    iterations: int = 50
+    iterations: int = 40
     window: int = LanguageOptions.window
     trigger_window: int = LanguageOptions.trigger_window
     trigger_pairs: int = LanguageOptions.trigger_pairs
