@@ -257,8 +257,8 @@ def _numbers(option: str, pairs: tuple[str, ...], kind: type, example: str) -> d
 
 
 def _min_count(given: tuple[str, ...]) -> int | dict[str, int] | None:
-    if len(given) == 1 and "=" not in given[0]:
-        return int(given[0]) if given[0].isdigit() else _numbers("--min-count", given, int, "skip=3")  # type: ignore
+    if len(given) == 1 and given[0].isdigit():
+        return int(given[0])
     return _numbers("--min-count", given, int, "skip=3") or None
 
 
