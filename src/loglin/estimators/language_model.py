@@ -61,7 +61,7 @@ class LanguageModel(BaseEstimator):
     window : so many known words of the document are in the cache.
     trigger_window : so many may stand between the words of a trigger pair; the cost of a pass grows with it.
     trigger_pairs : how many pairs "trigger" has, chosen by average mutual information.
-    tagged : tokens are word/tag.
+    tagged : tokens of texts are word/tag; in histories they are plain words.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     callbacks : functions called with every ``Iteration``.

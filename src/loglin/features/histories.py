@@ -224,7 +224,8 @@ class HistoryExtractor:
         example, of_token = _numbered(of_group[group], *rest)
         histories = np.searchsorted(of_group[group][example], np.arange(len(path) + 1))
         count = np.bincount(of_token, minlength=len(example)).astype(np.float64)
-        return Tree(path, histories, *_leaves(leaf, recent, example), count), of_token
+        lists = _lists(leaf, example) if recent is None else _reordered(*recent, example)
+        return Tree(path, histories, *lists, count), of_token
 
     # ------------------------------------------------------------------ names
 
@@ -293,26 +294,15 @@ def _paths(columns: list[np.ndarray], places: np.ndarray, lengths: np.ndarray) -
     return np.append(by_length, -1)[rows].astype(np.int32), number.reshape(-1)
 
 
-def _leaves(columns: list[np.ndarray], recent, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The attributes of the chosen tokens as lists, ptr and attributes: of some columns, and the recent ones."""
+def _lists(columns: list[np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The attributes of the chosen tokens in some columns, −1 for none, as lists: ptr and attributes."""
     rows = np.stack([column[chosen] for column in columns], axis=1) if columns else np.empty((len(chosen), 0), np.int64)
-    lists = _lists(rows)
-    return lists if recent is None else _joined(*lists, recent, chosen)
-
-
-def _lists(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of attributes, −1 for none, as lists: ptr and attributes."""
     there = rows >= 0
     return np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64), rows[there].astype(np.int32)
 
 
-def _joined(ptr, attributes, more: tuple[np.ndarray, np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lists with those of ``more``, chosen by number, behind them."""
-    lengths = np.diff(more[0])[chosen]
-    added = np.concatenate([[0], np.cumsum(lengths)])
-    joined = np.empty(len(attributes) + int(added[-1]), np.int32)
-    joined[np.arange(len(attributes)) + np.repeat(added[:-1], np.diff(ptr))] = attributes
-    place = np.arange(added[-1])
-    source = place + np.repeat(more[0][:-1][chosen] - added[:-1], lengths)
-    joined[place + np.repeat(ptr[1:], lengths)] = more[1][source]
-    return ptr + added, joined
+def _reordered(ptr: np.ndarray, items: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The chosen lists, one behind the other: ptr and items."""
+    lengths = np.diff(ptr)[chosen]
+    cuts = np.concatenate([[0], np.cumsum(lengths)])
+    return cuts, items[np.arange(cuts[-1]) + np.repeat(ptr[:-1][chosen] - cuts[:-1], lengths)]
