@@ -293,3 +293,104 @@ class ListedDecisions:
     def negative(self) -> int | None:
         found = np.argwhere(self.f < 0)
         return int(found[0, 2]) if len(found) else None
+
+
+# ---------------------------------------------------------------------- the next word
+
+Documents = list[tuple[dict[str, str], list[list[str]]]]  # attributes and sentences
+
+
+def positions(documents: Documents):
+    """Every word to predict: (document, sentence, place, word), ends of sentences included."""
+    for d, (_, sentences) in enumerate(documents):
+        for s, sentence in enumerate(sentences):
+            for t, word in enumerate([*sentence, "</s>"]):
+                yield d, s, t, word
+
+
+def recent(documents: Documents, d: int, s: int, t: int, known, window: int) -> list[str]:
+    """The last known words of the document, the latest last."""
+    said = [w for sentence in documents[d][1][:s] for w in sentence] + documents[d][1][s][:t]
+    return [w for w in said if w in known][-window:]
+
+
+def history_names(kinds, documents: Documents, d, s, t, known, classes, window, triggers) -> list[str]:
+    """The names of the attributes of a history."""
+    sentence, names = documents[d][1][s], []
+
+    def raw(distance):
+        return sentence[t - distance] if t >= distance else None
+
+    def word(distance):
+        return "<s>" if raw(distance) is None else raw(distance) if raw(distance) in known else "<unk>"
+
+    def class_of(distance):
+        return "<s>" if raw(distance) is None else classes.get(raw(distance), "<unk>")
+
+    orders = {"bigram": 2, "trigram": 3, "4-gram": 4, "5-gram": 5}
+    for kind in kinds:
+        values = []
+        if kind in orders:
+            values = [" ".join(word(k) for k in range(orders[kind] - 1, 0, -1))]
+        elif kind.startswith("skip"):
+            far = sorted({int(k) for k in kind.split("-")[1:]} or {2}, reverse=True)
+            values = [" ".join(word(k) for k in far)]
+        elif kind in ("suffix", "prefix") and raw(1) is not None:
+            cut = raw(1).lower()
+            values = [cut[-k:] if kind == "suffix" else cut[:k] for k in range(1, min(4, len(cut)) + 1)]
+        elif kind == "class":
+            values = [class_of(1)]
+        elif kind == "class-pair":
+            values = [f"{class_of(2)} {class_of(1)}"]
+        elif kind == "trigger":
+            values = sorted(set(recent(documents, d, s, t, known, window)) & set(triggers))
+        elif kind == "document":
+            values = [f"{k}={v}" for k, v in documents[d][0].items()]
+        names += [f"{kind}={value}" for value in values]
+    return names
+
+
+def next_word(names, predicted, weights) -> dict[str, float]:
+    """p of every word: weights maps (attribute, word), and ("unigram", word)."""
+    scores = {w: weights["unigram", w] + math.fsum(weights.get((a, w), 0.0) for a in names) for w in predicted}
+    total = log_sum(list(scores.values()))
+    return {w: math.exp(score - total) for w, score in scores.items()}
+
+
+def kneser_ney(sentences: list[list[str]], order: int, modified: bool, n_words: int) -> Callable:
+    """p(word, words before it), by the recursion over dictionaries; n_words can be predicted."""
+    grams = []
+    for sentence in sentences:
+        padded = ["<s>"] * (order - 1) + [*sentence, "</s>"]
+        grams += [tuple(padded[i : i + order]) for i in range(len(padded) - order + 1)]
+    counts: list[dict] = [{} for _ in range(order + 1)]
+    for gram in grams:
+        counts[order][gram] = counts[order].get(gram, 0) + 1
+    for n in range(order - 1, 0, -1):
+        for gram in counts[n + 1]:
+            counts[n][gram[1:]] = counts[n].get(gram[1:], 0) + 1
+
+    def discount(n: int, count: int) -> float:
+        of = [sum(c == i for c in counts[n].values()) for i in range(5)]
+        fallback = min(count, 3) / 2 if modified else 0.5
+        if not of[1] or not of[2] or (modified and not of[3]):
+            return fallback
+        y = of[1] / (of[1] + 2 * of[2])
+        if not modified:
+            return y
+        found = [i - (i + 1) * y * of[i + 1] / of[i] for i in (1, 2, 3)]
+        return found[min(count, 3) - 1] if all(0 < x < i for i, x in enumerate(found, 1)) else fallback
+
+    def p(word: str, before: tuple[str, ...]) -> float:
+        if len(before) >= order:
+            before = before[len(before) - order + 1 :]
+        lower = p(word, before[1:]) if before else 1 / n_words
+        n = len(before) + 1
+        seen = {g[-1]: c for g, c in counts[n].items() if g[:-1] == before}
+        if not seen:
+            return lower
+        total, freed = sum(seen.values()), sum(discount(n, c) for c in seen.values())
+        kept = seen[word] - discount(n, seen[word]) if word in seen else 0.0
+        return (kept + freed * lower) / total
+
+    return p

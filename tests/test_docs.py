@@ -11,15 +11,21 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.ingredients import generate
+from loglin.estimators.language_training import LanguageOptions
+from loglin.features.histories import KINDS
 from loglin.methods.settings import CRITERIA
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-PAGES = {
-    name: (ROOT / name).read_text()
-    for name in ("README.md", "docs/criteria.md", "docs/optimizers.md", "docs/templates.md")
+# at least so many commands
+COMMANDS = {
+    "README.md": 9,
+    "docs/criteria.md": 4,
+    "docs/language-models.md": 10,
+    "docs/optimizers.md": 2,
+    "docs/templates.md": 2,
 }
-COMMANDS = {"README.md": 9, "docs/criteria.md": 4, "docs/optimizers.md": 2, "docs/templates.md": 2}  # at least so many
+PAGES = {name: (ROOT / name).read_text() for name in COMMANDS}
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:
@@ -38,6 +44,7 @@ def kitchen(tmp_path, monkeypatch):
     Path("new.txt").write_text("2\ncups\nflour\n")
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)
+    Path("text.txt").write_text(blocks("", "docs/language-models.md")[0])
     documents = '{"label": "sport", "text": "goal"}\n{"label": "law", "text": "court"}\n'
     Path("docs.jsonl").write_text(documents)
     Path("new.jsonl").write_text('{"text": "a goal"}\n')
@@ -79,6 +86,18 @@ def test_criteria_and_their_settings_are_all_described():
         assert any(row.startswith(f"| `{criterion}` |") for row in rows), criterion
         for setting in settings:
             assert any(f"`{setting}`" in row for row in rows), setting
+
+
+def test_features_of_histories_are_all_described():
+    rows = [line for line in PAGES["docs/language-models.md"].splitlines() if line.startswith("|")]
+    for kind in (*KINDS, "cache"):
+        described = [row for row in rows if f"`{kind}`" in row]
+        assert len(described) == 1, kind
+        cells = [cell.strip() for cell in described[0].split("|")]
+        options = LanguageOptions(features=(kind,))
+        assert f"{options.variance(kind):g}" in cells[3], kind
+        if kind != "cache":
+            assert str(options.count(kind)) in cells[4], kind
 
 
 def test_links_and_commands_exist():

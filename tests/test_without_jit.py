@@ -11,9 +11,14 @@ TESTS = Path(__file__).parent
 
 
 def test_a_part_of_the_suite_with_the_jit_off():
-    chosen = "plain or conditioned or values or second"
+    chosen = "plain or conditioned or values or second or large_weights or kneser or cache_in_blocks"
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", str(TESTS / "test_likelihood.py")]
-    command += [str(TESTS / "test_structures.py"), "-k", f"({chosen}) and not 40"]
+    command += [
+        str(TESTS / "test_structures.py"),
+        str(TESTS / "test_language_model.py"),
+        "-k",
+        f"({chosen}) and not 40",
+    ]
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=TESTS.parent, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -51,7 +51,8 @@ def lm_command() -> None:
 @click.option("--variance", "variances", multiple=True, metavar="KIND=NUMBER", help="Gaussian prior of a kind.")
 @click.option("--min-count", "min_counts", multiple=True, metavar="[KIND=]NUMBER", help="Leave out rarer features.")
 @click.option("--classes", help="File with a word and its class a line; default: the tags, with --tagged.")
-@click.option("--window", type=click.IntRange(min=1), help="Recent words, for trigger and cache.")
+@click.option("--window", type=click.IntRange(min=1), help="Recent words that the cache has.")
+@click.option("--trigger-window", type=click.IntRange(min=1), help="Most known words between those of a trigger pair.")
 @click.option("--trigger-pairs", type=click.IntRange(min=1), help="Pairs of words that trigger has.")
 @click.option("--max-iter", type=click.IntRange(min=1))
 @click.option("--tol", type=click.FloatRange(min=0), help="Stop when the relative improvement still to come is less.")
@@ -82,7 +83,9 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     from loglin.estimators.language_training import LanguageOptions
 
     settings = {k: given[k] for k in ("criterion", "vocabulary", "threads")}
-    settings |= {k: given[k] for k in ("window", "trigger_pairs", "max_iter", "tol") if given[k] is not None}
+    settings |= {
+        k: given[k] for k in ("window", "trigger_window", "trigger_pairs", "max_iter", "tol") if given[k] is not None
+    }
     settings["features"] = tuple(name.strip() for name in given["features"].split(",") if name.strip())
     settings["variances"] = _numbers("--variance", given["variances"], float, "trigram=2")
     settings["min_count"] = _min_count(given["min_counts"])
@@ -254,8 +257,8 @@ def _numbers(option: str, pairs: tuple[str, ...], kind: type, example: str) -> d
 
 
 def _min_count(given: tuple[str, ...]) -> int | dict[str, int] | None:
-    if len(given) == 1 and "=" not in given[0]:
-        return int(given[0]) if given[0].isdigit() else _numbers("--min-count", given, int, "skip=3")  # type: ignore
+    if len(given) == 1 and given[0].isdigit():
+        return int(given[0])
     return _numbers("--min-count", given, int, "skip=3") or None
 
 

@@ -17,8 +17,8 @@ def group_chunks(tree: Tree, ptr: np.ndarray) -> list[tuple[int, int]]:
     """Groups cut into ranges of about equal work."""
     lengths = np.append(np.diff(ptr), 0)  # the last is that of −1
     below = np.concatenate([[0], np.cumsum(lengths[tree.history_attributes])])[tree.history_ptr][tree.histories]
-    last = lengths[tree.path[:, -1]] if tree.path.shape[1] else np.zeros(len(tree.path), np.int64)
-    return chunks_by_size(below + np.concatenate([[0], np.cumsum(last)]) + tree.histories, CHUNKS)
+    inner = np.concatenate([[0], np.cumsum(lengths[tree.path].sum(axis=1))])
+    return chunks_by_size(below + inner + tree.histories, CHUNKS)
 
 
 class NextWordLikelihood:

@@ -145,12 +145,21 @@ def _check(extractor: HistoryExtractor) -> None:
         and int(ptr[-1]) == len(targets)
         and never_falls(ptr)
         and (not len(targets) or (int(targets.min()) >= 0 and int(targets.max()) < words.n_predicted))
+        and _rising(targets, ptr)
         and all(
             sorted_below(v, _limit(extractor, kind)) for kind, v in zip(extractor.kinds, extractor.values, strict=True)
         )
     )
     if not fine:
         raise ValueError("its features do not fit together")
+
+
+def _rising(items: np.ndarray, ptr: np.ndarray) -> bool:
+    """Whether every list is sorted, nothing in it twice."""
+    rises = np.diff(items) > 0
+    begins = ptr[1:-1]
+    rises[begins[(begins > 0) & (begins < len(items))] - 1] = True  # from one list to the next it may fall
+    return bool(rises.all())
 
 
 def _limit(extractor: HistoryExtractor, kind: str) -> int:

@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines
 from loglin.errors import LoglinError
 from loglin.estimators import language_files
-from loglin.estimators.language_training import LanguageOptions, train
+from loglin.estimators.language_training import CACHE, LanguageOptions, train
 from loglin.features.words import END, UNKNOWN, RunningText
+from loglin.models.cache import CacheModel
 from loglin.models.predictor import Predictor, Vote
 
 Lines = Text | Iterable[str | Sequence[str]]
@@ -57,9 +58,10 @@ class LanguageModel(BaseEstimator):
     min_count : features seen less often are left out; a number for all kinds, or {kind: number}.
     variances : {kind: variance of the Gaussian prior}; "unigram" and "cache" are kinds too.
     classes : {word: class}; default the most frequent tag of each word, in a tagged text.
-    window : so many known words of the document are recent ones, for "trigger" and "cache".
-    trigger_pairs : how many pairs of words "trigger" has, chosen by average mutual information.
-    tagged : tokens are word/tag.
+    window : so many known words of the document are in the cache.
+    trigger_window : so many may stand between the words of a trigger pair; the cost of a pass grows with it.
+    trigger_pairs : how many pairs "trigger" has, chosen by average mutual information.
+    tagged : tokens of texts are word/tag; in histories they are plain words.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     callbacks : functions called with every ``Iteration``.
@@ -75,6 +77,7 @@ class LanguageModel(BaseEstimator):
         variances: Mapping[str, float] | None = None,
         classes: Mapping[str, str] | None = None,
         window: int = LanguageOptions.window,
+        trigger_window: int = LanguageOptions.trigger_window,
         trigger_pairs: int = LanguageOptions.trigger_pairs,
         tagged: bool = False,
         max_iter: int = LanguageOptions.max_iter,
@@ -89,6 +92,7 @@ class LanguageModel(BaseEstimator):
         self.variances = variances
         self.classes = classes
         self.window = window
+        self.trigger_window = trigger_window
         self.trigger_pairs = trigger_pairs
         self.tagged = tagged
         self.max_iter = max_iter
@@ -102,7 +106,7 @@ class LanguageModel(BaseEstimator):
         """Learn from a text."""
         options = LanguageOptions(
             self.criterion, self.features, self.vocabulary, self.min_count, self.variances, self.window,
-            self.trigger_pairs, self.max_iter, self.tol, self.threads,
+            self.trigger_window, self.trigger_pairs, self.max_iter, self.tol, self.threads,
         )  # fmt: skip
         model, record = train(self._text(text), options, self.classes, self._call)
         return self._adopt(model, record)
@@ -235,6 +239,15 @@ class LanguageModel(BaseEstimator):
                 sentence.append(word)
             sentences.append(sentence)
         return sentences
+
+    def without_cache(self) -> LanguageModel:
+        """This model as it is below its cache, if it has one."""
+        check_is_fitted(self, "model_")
+        if not isinstance(self.model_, CacheModel):
+            return self
+        settings = self.get_params() | {"features": tuple(kind for kind in self.features if kind != CACHE)}
+        base = self.model_.base
+        return LanguageModel(**settings)._adopt(base, self.record_ | {"n_features": base.n_features})
 
     # ------------------------------------------------------------------ files
 

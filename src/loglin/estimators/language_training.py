@@ -30,10 +30,14 @@ from loglin.watch import interruptible
 CRITERIA = ("likelihood", "kneser-ney", "modified-kneser-ney")
 CACHE = "cache"
 # by kind: variance of the Gaussian prior, and the fewest occurrences of a feature, chosen on held-out Brown text
-VARIANCES = {"unigram": 10.0, "bigram": 3.3, "n-gram": 1.0, "skip": 1.0, "suffix": 1.0, "prefix": 1.0, "class": 1.0,
-             "class-pair": 1.0, "trigger": 1.0, "document": 1.0, "cache": 1.0}  # fmt: skip
-MIN_COUNTS = {"bigram": 1, "trigram": 1, "n-gram": 2, "skip": 3, "suffix": 3, "prefix": 3, "class": 3, "class-pair": 3,
-              "trigger": 5, "document": 5}  # fmt: skip
+VARIANCES = {
+    "unigram": 10.0, "bigram": 3.3, "n-gram": 1.0, "skip": 1.0, "suffix": 1.0, "prefix": 1.0, "class": 3.3,
+    "class-pair": 1.0, "trigger": 1.0, "document": 1.0, "cache": 1.0,
+}  # fmt: skip
+MIN_COUNTS = {
+    "bigram": 1, "trigram": 1, "n-gram": 2, "skip": 2, "suffix": 3, "prefix": 3, "class": 2, "class-pair": 2,
+    "trigger": 5, "document": 5,
+}  # fmt: skip
 HELD_OUT = 10  # every tenth part of the text decides about the cache
 SCALE_POWER = 0.8  # of count + 1 / variance, a guess of the curvature: fewest passes on Brown, of 0.7, 0.8, 0.9, 1
 
@@ -47,8 +51,9 @@ class LanguageOptions:
     vocabulary: int = 10_000
     min_count: int | Mapping[str, int] | None = None
     variances: Mapping[str, float] | None = None
-    window: int = 800
-    trigger_pairs: int = 20_000
+    window: int = 400
+    trigger_window: int = 200
+    trigger_pairs: int = 10_000
     max_iter: int = 100
     tol: float = 1e-5
     threads: int | None = None
@@ -58,7 +63,7 @@ class LanguageOptions:
             raise LoglinError(f"no criterion is called {self.criterion!r}; choose {', '.join(CRITERIA)}")
         if isinstance(self.features, str):
             raise LoglinError(f"features is the string {self.features!r}; give a list of names")
-        for name in ("vocabulary", "window", "trigger_pairs", "max_iter"):
+        for name in ("vocabulary", "window", "trigger_window", "trigger_pairs", "max_iter"):
             _check_count(name, getattr(self, name))
         if self.threads is not None:
             _check_count("threads", self.threads)
@@ -118,6 +123,8 @@ def train(
     """A model and the record of its training."""
     began = time.perf_counter()
     words = Words.most_frequent(text, options.vocabulary)
+    if CACHE in options.features and text.corpus.n_sentences < 2:
+        raise LoglinError("a cache is fitted on held-out sentences, and there is only one sentence; give more text")
     running = words.encode(text)
     with interruptible() as interrupted:
 
@@ -149,10 +156,7 @@ def _train(
         counted = NGramModel.count(running, words, options.order, options.criterion == "modified-kneser-ney")
         stopped = "n-grams are counted, not optimized"
         return counted, {"iterations": 0, "evaluations": 0, "stopped": stopped, "converged": True, "history": []}
-    extractor = _extractor(text, running, words, options, classes)
-    observed = extractor.fit(running, {kind: options.count(kind) for kind in extractor.kinds})
-    tree, _ = extractor.tree(running)
-    criterion = NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, Threads(options.threads))
+    extractor, criterion = next_word_criterion(text, running, words, options, classes)
     result = fit_weights(criterion, penalties(extractor, options), options, follow)
     if not math.isfinite(result.value):
         raise LoglinError("the objective is no finite number; give smaller variances")
@@ -167,6 +171,17 @@ def _train(
     }
 
 
+def next_word_criterion(
+    text: Text, running: RunningText, words: Words, options: LanguageOptions, classes: Mapping[str, str] | None = None
+) -> tuple[HistoryExtractor, NextWordLikelihood]:
+    """The features of a text and its likelihood as a function of their weights."""
+    extractor = _extractor(text, running, words, options, classes)
+    observed = extractor.fit(running, {kind: options.count(kind) for kind in extractor.kinds})
+    tree, _ = extractor.tree(running)
+    threads = Threads(options.threads)
+    return extractor, NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, threads)
+
+
 def _extractor(text: Text, running: RunningText, words: Words, options: LanguageOptions, classes) -> HistoryExtractor:
     kinds = checked_kinds([kind for kind in options.features if kind != CACHE], words.n_symbols)
     found, triggers = NO_CLASSES, None
@@ -177,7 +192,7 @@ def _extractor(text: Text, running: RunningText, words: Words, options: Language
         found = Classes.of_tags(text) if classes is None else Classes.of(classes)
     if "trigger" in kinds:
         count = options.count("trigger")
-        triggers = Triggers.choose(running, len(words.names), options.window, options.trigger_pairs, count)
+        triggers = Triggers.choose(running, len(words.names), options.trigger_window, options.trigger_pairs, count)
     return HistoryExtractor(words, kinds, found, triggers)
 
 
@@ -210,8 +225,6 @@ def _cache(text: Text, words: Words, options: LanguageOptions, classes, follow, 
     """
     n = text.corpus.n_sentences
     held_out = max(1, n // HELD_OUT)
-    if held_out == n:
-        raise LoglinError("a cache is fitted on held-out sentences, and there is only one sentence; give more text")
     if reason := interrupted():
         return np.zeros(N_FEATURES), {"cache": f"without weights: {reason}"}
     rest, last = text.part(0, n - held_out), text.part(n - held_out, n)

@@ -1,14 +1,13 @@
 """Histories of a text as a tree of attributes, and the features (attribute, next word) seen often enough.
 
-    kind         attribute of a history                                     belongs to
-    bigram       the previous word                                          previous word
-    trigram …    the last two words; three: 4-gram, and so on               history
-    skip         the word before the previous; skip-3, skip-1-3, … others   history
-    suffix       the last 1, 2, 3, 4 letters of the previous word           previous word
-    prefix       its first letters                                          previous word
-    class        its class; class-pair: those of the last two words         previous word; history
-    trigger      any recent word that was chosen since it announces others  history
-    document     any attribute of the document, such as author=Chomsky      document
+    bigram       the previous word
+    trigram …    the last two words; three: 4-gram, and so on
+    skip         the word before the previous; skip-3, skip-1-3, … others
+    suffix       the last 1, 2, 3, 4 letters of the previous word
+    prefix       its first letters
+    class        its class; class-pair: those of the last two words
+    trigger      any recent word that was chosen since it announces others
+    document     any attribute of the document, such as author=Chomsky
 
 Words outside the vocabulary still have letters and classes. Each kind numbers what it sees by itself (``values``);
 attributes are those values that have at least one feature.
@@ -30,10 +29,9 @@ from loglin.features.words import START, UNKNOWN, Contexts, RunningText, Words, 
 from loglin.kernels.history import Tree
 
 KINDS = ("bigram", "trigram", "4-gram", "skip", "suffix", "prefix", "class", "class-pair", "trigger", "document")
-DOCUMENT, PREVIOUS, HISTORY = range(3)  # where an attribute belongs in the tree
 AFFIX_LENGTH = 4
 _NAMED_ORDERS = {"bigram": 2, "trigram": 3}
-_LEVELS = {"bigram": PREVIOUS, "suffix": PREVIOUS, "prefix": PREVIOUS, "class": PREVIOUS, "document": DOCUMENT}
+_OF_PREVIOUS_WORD = ("bigram", "suffix", "prefix", "class")  # kinds that look at nothing else
 
 
 def order_of(kind: str) -> int | None:
@@ -203,7 +201,9 @@ class HistoryExtractor:
 
     def tree(self, running: RunningText) -> tuple[Tree, np.ndarray]:
         """Distinct histories with their counts, and for each token the number of its history."""
-        levels: list[list[np.ndarray]] = [[], [], []]
+        inner: list[np.ndarray] = []  # attributes on the way to a history, which others may share
+        apart: list[np.ndarray] = []  # those of them that the previous word does not determine
+        leaf: list[np.ndarray] = []  # longer n-grams, which nobody shares; with triggers every token is a leaf
         first = 0
         recent: tuple[np.ndarray, np.ndarray] | None = None
         for kind, values in zip(self.kinds, self.values, strict=True):
@@ -212,11 +212,20 @@ class HistoryExtractor:
                 ptr, active = self.triggers.active(running)
                 recent = ptr, (first + np.searchsorted(values, active)).astype(np.int32)
             else:
-                for column in self._columns(kind, running):
-                    found = positions(values, column)
-                    levels[_LEVELS.get(kind, HISTORY)].append(np.where(found >= 0, first + found, -1))
+                found = [positions(values, column) for column in self._columns(kind, running)]
+                columns = [np.where(place >= 0, first + place, -1) for place in found]
+                shared = kind == "bigram" or not order_of(kind) or "trigger" in self.kinds
+                (inner if shared else leaf).extend(columns)
+                apart.extend(columns if shared and kind not in _OF_PREVIOUS_WORD else [])
             first += len(values)
-        return _tree(running, levels, recent)
+        example, group = _numbered(running.spelling_before(1), *apart)
+        path, of_group = _paths(inner, example, np.diff(self.ptr))
+        rest = [np.arange(len(running))] if recent is not None else leaf
+        example, of_token = _numbered(of_group[group], *rest)
+        histories = np.searchsorted(of_group[group][example], np.arange(len(path) + 1))
+        count = np.bincount(of_token, minlength=len(example)).astype(np.float64)
+        lists = _lists(leaf, example) if recent is None else _reordered(*recent, example)
+        return Tree(path, histories, *lists, count), of_token
 
     # ------------------------------------------------------------------ names
 
@@ -260,64 +269,40 @@ def _pairs(attributes: Mapping[str, str]) -> list[str]:
     return [f"{name}={value}" for name, value in attributes.items()]
 
 
-def _tree(running: RunningText, levels: list[list[np.ndarray]], recent) -> tuple[Tree, np.ndarray]:
-    """The tree of histories with the attributes of some columns; ``recent`` lists more for every token, or is None."""
-    n = len(running)
-    document_rows, of_document = _distinct_rows(levels[DOCUMENT], running.documents[:-1])
-    _, example, of_previous = np.unique(running.spelling_before(1), return_index=True, return_inverse=True)
-    group_rows, of_group = _distinct_rows(levels[PREVIOUS], example)
-    groups, group = _numbered(np.repeat(of_document, np.diff(running.documents)), of_group[of_previous])
-    rest = [np.arange(n)] if recent is not None else levels[HISTORY] or [np.zeros(n, np.int64)]
-    histories, of_token = _numbered(group, *rest)
-    example = np.empty(len(histories[0]), np.int64)
-    example[of_token] = np.arange(n)
-    columns = [column[example] for column in levels[HISTORY]]
-    ptr, attributes = _lists(np.stack(columns, axis=1) if columns else np.empty((len(example), 0), np.int64))
-    if recent is not None:
-        ptr, attributes = _joined(ptr, attributes, recent, example)
-    return Tree(
-        np.concatenate([document_rows[groups[0]], group_rows[groups[1]]], axis=1).astype(np.int32),
-        np.searchsorted(histories[0], np.arange(len(groups[0]) + 1)),
-        ptr,
-        attributes,
-        np.bincount(of_token, minlength=len(example)).astype(np.float64),
-    ), of_token
+def _numbered(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows of some columns (≥ −1) in sorted order: an example of each, and the number of every row's own."""
+    number = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        number = number * (int(column.max(initial=-1)) + 2) + column + 1
+        _, example, number = np.unique(number, return_index=True, return_inverse=True)
+    return example, number
 
 
-def _distinct_rows(columns: list[np.ndarray], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct combinations of the columns' values at some places, sorted, and which of them each place has.
+def _paths(columns: list[np.ndarray], places: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct sets of attributes at some places as sorted paths, and which of them each place has.
 
-    Columns with few values come first, so that what the combinations begin with is shared by many.
+    The longest lists of words come first on a path. They belong to the most frequent attributes, so that many paths
+    begin alike, and where two attributes meet in many combinations it is the shorter list that is visited for each.
     """
     if not columns:
-        return np.empty((1, 0), np.int64), np.zeros(len(places), np.int64)
-    ranked = sorted((column[places] for column in columns), key=lambda c: len(np.unique(c)))
-    rows, number = np.unique(np.stack(ranked, axis=1), axis=0, return_inverse=True)
-    return rows, number.reshape(-1)
+        return np.empty((1, 0), np.int32), np.zeros(len(places), np.int64)
+    rank = np.empty(len(lengths) + 1, np.int64)  # the last is that of −1
+    by_length = np.argsort(-lengths, kind="stable")
+    rank[by_length], rank[-1] = np.arange(len(lengths)), len(lengths)
+    rows = np.sort(rank[np.stack([column[places] for column in columns], axis=1)], axis=1)
+    rows, number = np.unique(rows, axis=0, return_inverse=True)
+    return np.append(by_length, -1)[rows].astype(np.int32), number.reshape(-1)
 
 
-def _numbered(first: np.ndarray, second: np.ndarray, *others: np.ndarray) -> tuple[tuple, np.ndarray]:
-    """Distinct combinations in sorted order: the first two columns of each, and the number of every row's own."""
-    number = first
-    for column in (second, *others):
-        number = number * (int(column.max(initial=-1)) + 2) + column + 1
-        _distinct, example, number = np.unique(number, return_index=True, return_inverse=True)
-    return (first[example], second[example]), number
-
-
-def _lists(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of attributes, −1 for none, as lists: ptr and attributes."""
+def _lists(columns: list[np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The attributes of the chosen tokens in some columns, −1 for none, as lists: ptr and attributes."""
+    rows = np.stack([column[chosen] for column in columns], axis=1) if columns else np.empty((len(chosen), 0), np.int64)
     there = rows >= 0
     return np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64), rows[there].astype(np.int32)
 
 
-def _joined(ptr, attributes, more: tuple[np.ndarray, np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lists with those of ``more``, chosen by number, behind them."""
-    lengths = np.diff(more[0])[chosen]
-    added = np.concatenate([[0], np.cumsum(lengths)])
-    joined = np.empty(len(attributes) + int(added[-1]), np.int32)
-    joined[np.arange(len(attributes)) + np.repeat(added[:-1], np.diff(ptr))] = attributes
-    place = np.arange(added[-1])
-    source = place + np.repeat(more[0][:-1][chosen] - added[:-1], lengths)
-    joined[place + np.repeat(ptr[1:], lengths)] = more[1][source]
-    return ptr + added, joined
+def _reordered(ptr: np.ndarray, items: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The chosen lists, one behind the other: ptr and items."""
+    lengths = np.diff(ptr)[chosen]
+    cuts = np.concatenate([[0], np.cumsum(lengths)])
+    return cuts, items[np.arange(cuts[-1]) + np.repeat(ptr[:-1][chosen] - cuts[:-1], lengths)]

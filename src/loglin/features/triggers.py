@@ -16,7 +16,7 @@ import numpy as np
 from loglin.features.words import RunningText
 from loglin.kernels import window as kernels
 
-FUNCTION_WORDS = 100  # of so many words the most frequent one takes no part
+FUNCTION_WORDS = 20  # one word in so many, the most frequent ones, takes no part
 MOST_WORDS = 5000  # that take part: the table of pairs is their square
 _BLOCK = 50_000  # tokens at a time
 

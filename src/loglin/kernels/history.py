@@ -10,12 +10,10 @@ then that word itself, stand on the path to them. One level down only the words 
 
     Z_below = Z_above + Σ_{w touched} (e^{s_below(w)} − e^{s_above(w)}),
 
-and expectations come back up the same way. With r_h = count_h / Z_h and A = Σ_{h below} r_h, a feature (a, w) of an
-inner node has
-
-    Σ_{h below} r_h e^{s_h(w)} = A e^{s(w)} + Σ_{h below} r_h (e^{s_h(w)} − e^{s(w)}):
-
-one product, and the sum of the changes that words touched further down have left behind.
+so that a sum costs what it touches. Expectations cost no more. A visit of history h gives every word w the expected
+count r_h e^{s_h(w)}, r_h = count_h / Z_h. While a word's score does not change these are its score times the growth of
+R = Σ r_h, so they are added to E_w only when it does. A feature (a, w) expects what E_w gains from the moment when a
+becomes active to the moment when it no longer is.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ CANCELLED = 1e-6  # a sum that shrinks to this share of itself has lost digits: 
 class Tree(NamedTuple):
     """Histories as leaves below groups, which are sorted by the attributes on the path to them."""
 
-    path: np.ndarray  # (groups, depth) int32: an attribute a level, −1 for none
+    path: np.ndarray  # (groups, depth) int32: an attribute a level, −1 for no more
     histories: np.ndarray  # (groups + 1,) int64: group g has the histories from histories[g] on
     history_ptr: np.ndarray  # (histories + 1,) int64
     history_attributes: np.ndarray  # int32: of history h those from history_ptr[h] on
@@ -61,90 +59,61 @@ class Walk(NamedTuple):
 
     scores: np.ndarray  # (words,) e^{s(w)} here
     Z: np.ndarray  # (levels,)
-    A: np.ndarray  # (levels,) Σ count / Z of the histories visited below
     above: np.ndarray  # (levels, words): e^{s(w)} one level up, of the words that the node touches
-    change: np.ndarray  # (levels, words): Σ r_h (e^{s_h(w)} − e^{s(w)}), of the words listed
-    listed: np.ndarray  # (levels, words) bool
-    changed: np.ndarray  # (levels, words) int32: the words listed
-    n_changed: np.ndarray  # (levels,)
+    R: np.ndarray  # (1,)
+    E: np.ndarray  # (words,) expected counts of words, as of
+    R_then: np.ndarray  # (words,)
 
 
 @kernel
 def _begin(base, depth):
     levels, n = depth + 1, base.shape[0]
-    walk = Walk(
-        base.copy(), np.empty(levels), np.zeros(levels), np.empty((levels, n)), np.empty((levels, n)),
-        np.zeros((levels, n), np.bool_), np.empty((levels, n), np.int32), np.zeros(levels, np.int64),
-    )  # fmt: skip
+    walk = Walk(base.copy(), np.empty(levels), np.empty((levels, n)), np.zeros(1), np.zeros(n), np.zeros(n))
     walk.Z[0] = base.sum()
     return walk
 
 
 @kernel
-def _put(walk, level, w, amount):
-    """Leave a change of a word with a node."""
-    if walk.listed[level, w]:
-        walk.change[level, w] += amount
-    else:
-        walk.listed[level, w] = True
-        walk.change[level, w] = amount
-        walk.changed[level, walk.n_changed[level]] = w
-        walk.n_changed[level] += 1
-
-
-@kernel
 def _descend(walk, level, attribute, features):
     """To a node of this level, whose attribute changes the scores of the words that it lists; how many these are."""
-    walk.A[level] = 0.0
-    Z = walk.Z[level - 1]
-    if attribute < 0:
-        walk.Z[level] = Z
-        return 0
-    above = walk.above[level]
+    learning, R, Z = features.expected.shape[0] > 0, walk.R[0], walk.Z[level - 1]
+    scores, above, E, R_then = walk.scores, walk.above[level], walk.E, walk.R_then
     for i in range(features.ptr[attribute], features.ptr[attribute + 1]):
         w = features.words[i]
-        old = walk.scores[w]
+        old = scores[w]
+        if learning:
+            E[w] += old * (R - R_then[w])
+            R_then[w] = R
+            features.expected[i] -= E[w]
         above[w] = old
-        walk.scores[w] = old * features.factors[i]
-        Z += walk.scores[w] - old
-    walk.Z[level] = Z if Z >= CANCELLED * walk.Z[level - 1] else walk.scores.sum()
+        scores[w] = old * features.factors[i]
+        Z += scores[w] - old
+    walk.Z[level] = Z if Z >= CANCELLED * walk.Z[level - 1] else scores.sum()
     return features.ptr[attribute + 1] - features.ptr[attribute]
 
 
 @kernel
 def _ascend(walk, level, attribute, features):
-    """From a node of this level: its expected counts, and its changes handed to the node above."""
-    learning, A = features.expected.shape[0] > 0, walk.A[level]
-    walk.A[level - 1] += A
-    first, last = (features.ptr[attribute], features.ptr[attribute + 1]) if attribute >= 0 else (0, 0)
-    if learning:
-        change, listed = walk.change[level], walk.listed[level]
-        for i in range(first, last):
-            w = features.words[i]
-            features.expected[i] += A * walk.scores[w] + (change[w] if listed[w] else 0.0)
-        for k in range(walk.n_changed[level]):
-            w = walk.changed[level, k]
-            listed[w] = False
-            _put(walk, level - 1, w, change[w])
-        walk.n_changed[level] = 0
-    for i in range(first, last):
+    """From a node of this level: its features' expected counts are known, and the scores are again those above."""
+    learning, R = features.expected.shape[0] > 0, walk.R[0]
+    scores, above, E, R_then = walk.scores, walk.above[level], walk.E, walk.R_then
+    for i in range(features.ptr[attribute], features.ptr[attribute + 1]):
         w = features.words[i]
-        old = walk.above[level, w]
         if learning:
-            _put(walk, level - 1, w, A * (walk.scores[w] - old))
-        walk.scores[w] = old
+            E[w] += scores[w] * (R - R_then[w])
+            R_then[w] = R
+            features.expected[i] += E[w]
+        scores[w] = above[w]
 
 
 @kernel
-def _visit_histories(tree, g, features, targets, walk, score, listed, touched):
+def _visit_histories(tree, g, level, features, learning, targets, walk, score, listed, touched):
     """The leaves of a group: Σ count·log Z, and the words touched; ``score``, ``listed`` and ``touched`` are room."""
     ptr, words, factors, expected = features.ptr, features.words, features.factors, features.expected
-    level = tree.path.shape[1]
-    in_group, Z_group = walk.scores, walk.Z[level]
-    change, changed, is_changed, n_changed = walk.change[level], walk.changed[level], walk.listed[level], 0
-    value, A, touches = 0.0, 0.0, 0
+    in_group, Z_group, E, R_then, R = walk.scores, walk.Z[level], walk.E, walk.R_then, walk.R[0]
+    value, touches = 0.0, 0
     for h in range(tree.histories[g], tree.histories[g + 1]):
-        n = 0
+        n, Z = 0, Z_group
         for k in range(tree.history_ptr[h], tree.history_ptr[h + 1]):
             a = tree.history_attributes[k]
             for i in range(ptr[a], ptr[a + 1]):
@@ -157,7 +126,6 @@ def _visit_histories(tree, g, features, targets, walk, score, listed, touched):
                     touched[n] = w
                     n += 1
         touches += n
-        Z = Z_group
         for k in range(n):
             w = touched[k]
             Z += score[w] - in_group[w]
@@ -170,52 +138,53 @@ def _visit_histories(tree, g, features, targets, walk, score, listed, touched):
             for j in range(targets.ptr[h], targets.ptr[h + 1]):
                 w = targets.words[j]
                 targets.log_p[j] = np.log(score[w] if listed[w] else in_group[w]) - np.log(Z)
-        if expected.shape[0]:
+        if learning:
             r = tree.count[h] / Z
-            A += r
             for k in range(tree.history_ptr[h], tree.history_ptr[h + 1]):
                 a = tree.history_attributes[k]
                 for i in range(ptr[a], ptr[a + 1]):
                     expected[i] += r * score[words[i]]
             for k in range(n):
                 w = touched[k]
-                amount = r * (score[w] - in_group[w])
-                if is_changed[w]:
-                    change[w] += amount
-                else:
-                    is_changed[w] = True
-                    change[w] = amount
-                    changed[n_changed] = w
-                    n_changed += 1
+                E[w] += in_group[w] * (R - R_then[w]) + r * score[w]
+                R_then[w] = R + r
+            R += r
         for k in range(n):
             listed[touched[k]] = False
-    walk.A[level], walk.n_changed[level] = A, n_changed
+    walk.R[0] = R
     return value, touches
+
+
+@kernel
+def _length(path):
+    """The number of attributes on a path."""
+    n = 0
+    while n < path.shape[0] and path[n] >= 0:
+        n += 1
+    return n
 
 
 @kernel
 def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
     """Visit the groups begin … end − 1: (Σ_h count_h·log Z_h, words touched); expectations and log p are written."""
-    n_words, depth, peak = unigram.shape[0], tree.path.shape[1], unigram.max()  # shifted by it, no e^u overflows
-    walk = _begin(np.exp(unigram - peak), depth)
+    n_words, peak = unigram.shape[0], unigram.max()  # shifted by the largest, no e^u overflows
+    walk = _begin(np.exp(unigram - peak), tree.path.shape[1])
     score, listed, touched = np.empty(n_words), np.zeros(n_words, np.bool_), np.empty(n_words, np.int32)
-    value, touches, counted = 0.0, 0, 0.0
+    value, touches, counted, deep, learning = 0.0, 0, 0.0, 0, expected_unigrams.shape[0] > 0
     for g in range(begin, end):
-        shared = 0
-        if g > begin:
-            while shared < depth and tree.path[g, shared] == tree.path[g - 1, shared]:
-                shared += 1
-            for level in range(depth, shared, -1):
-                _ascend(walk, level, tree.path[g - 1, level - 1], features)
+        depth, shared = _length(tree.path[g]), 0
+        while shared < min(deep, depth) and tree.path[g, shared] == tree.path[g - 1, shared]:
+            shared += 1
+        for level in range(deep, shared, -1):
+            _ascend(walk, level, tree.path[g - 1, level - 1], features)
         for level in range(shared + 1, depth + 1):
             touches += _descend(walk, level, tree.path[g, level - 1], features)
-        of_leaves, below = _visit_histories(tree, g, features, targets, walk, score, listed, touched)
-        value, touches = value + of_leaves, touches + below
+        of_leaves, below = _visit_histories(tree, g, depth, features, learning, targets, walk, score, listed, touched)
+        value, touches, deep = value + of_leaves, touches + below, depth
         counted += tree.count[tree.histories[g] : tree.histories[g + 1]].sum()
-    if end > begin:
-        for level in range(depth, 0, -1):
-            _ascend(walk, level, tree.path[end - 1, level - 1], features)
-    if features.expected.shape[0]:
+    for level in range(deep, 0, -1):
+        _ascend(walk, level, tree.path[end - 1, level - 1], features)
+    if learning:
         for w in range(n_words):
-            expected_unigrams[w] += walk.A[0] * walk.scores[w] + (walk.change[0, w] if walk.listed[0, w] else 0.0)
+            expected_unigrams[w] += walk.E[w] + walk.scores[w] * (walk.R[0] - walk.R_then[w])
     return value + counted * peak, touches

@@ -50,10 +50,10 @@ def _blocks(
     """Whole sentences at a time; what they need of the text before them is read again."""
     n, n_names = len(running), len(base.words.names)
     starts = np.append(np.flatnonzero(running.place == 0), n)
-    known = np.concatenate([[0], np.cumsum(running.words < n_names)])
+    known, reach = np.concatenate([[0], np.cumsum(running.words < n_names)]), max(window, base.reach)
     cuts = np.unique(starts[np.searchsorted(starts, np.append(np.arange(0, n, BLOCK), n))])
     for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        lead = np.searchsorted(known, known[begin] - window, side="right") - 1  # where enough known words begin
+        lead = np.searchsorted(known, known[begin] - reach, side="right") - 1  # where enough known words begin
         lead = int(starts[np.searchsorted(starts, max(lead, 0), side="right") - 1])
         part = running.part(lead, end)
         near, found, counts, ages = recent(part, np.ones(n_names, bool), window, begin - lead, end - lead)
@@ -92,6 +92,10 @@ class CacheModel:
     @property
     def n_features(self) -> int:
         return self.base.n_features + len(self.theta)
+
+    @property
+    def reach(self) -> int:
+        return max(self.window, self.base.reach)
 
     def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log q(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""

@@ -28,6 +28,10 @@ class NextWordModel:
     def n_features(self) -> int:
         return len(self.weights)
 
+    @property
+    def reach(self) -> int:
+        return 0 if self.extractor.triggers is None else self.extractor.triggers.window
+
     @cached_property
     def _factors(self) -> np.ndarray:
         return np.exp(self.weights[self.words.n_predicted :])

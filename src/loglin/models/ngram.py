@@ -38,6 +38,8 @@ class _Level:
 class NGramModel:
     """p(w | the order − 1 words before), by Kneser–Ney."""
 
+    reach = 0  # known words before the sentence that matter
+
     def __init__(
         self, words: Words, order: int, contexts: Contexts, keys: np.ndarray, counts: np.ndarray, modified: bool
     ):

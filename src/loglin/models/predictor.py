@@ -25,6 +25,10 @@ class Predictor(Protocol):
     @property
     def n_features(self) -> int: ...
 
+    @property
+    def reach(self) -> int:
+        """How many known words before a sentence its probabilities depend on."""
+
     def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log p(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""
 

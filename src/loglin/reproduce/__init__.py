@@ -29,6 +29,7 @@ TABLES = {
     "sentence-boundary": ("sentence_boundary", "Where sentences end: maximum entropy (Reynar, Ratnaparkhi; Mikheev)."),
     "pos-ratnaparkhi": ("pos_ratnaparkhi", "Parts of speech, Ratnaparkhi's features: dictionary, beam, cut-off."),
     "smoothing": ("smoothing", "Count cut-offs against Gaussian priors: tags, prepositional phrases."),
+    "language-model": ("language_model", "Next words of the Brown corpus: the features of Collins' lecture."),
 }
 
 
