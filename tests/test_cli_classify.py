@@ -192,3 +192,108 @@ def test_a_tagger_is_refused(tmp_path):
     code, message = failure("classify", tmp_path / "m", tmp_path / "d")
     assert code == 1
     assert "use loglin tag" in message
+
+
+# ---------------------------------------------------------------------- label sets, candidates, other criteria
+
+
+def sets_of_labels(n, seed):
+    rng = random.Random(seed)
+    for _ in range(n):
+        labels = [label for label in sorted(WORDS) if rng.random() < 0.4]
+        words = [w for label in labels for w in rng.choices(WORDS[label], k=2)] + rng.choices(COMMON, k=3)
+        yield {"labels": labels, "text": " ".join(words)}
+
+
+def test_label_sets_from_file_to_file(tmp_path):
+    data = write_lines(tmp_path / "train.jsonl", sets_of_labels(150, 0))
+    test = write_lines(tmp_path / "test.jsonl", sets_of_labels(60, 1))
+    summary = json.loads(
+        run("classify-train", data, "-o", tmp_path / "m", "--l2", 0.01, "--threshold", "out-of-fold", "--json")
+    )
+    assert 0 < summary["threshold"] < 1
+    scores = json.loads(run("classify", tmp_path / "m", test, "--eval", "--json"))
+    assert scores["unit"] == "label"
+    assert scores["f1"] > 0.95
+    right = [json.loads(line)["labels"] for line in test.read_text().splitlines()]
+    lines = run("classify", tmp_path / "m", test).splitlines()
+    assert (
+        sum(line.split("|") == labels if labels else line == "" for line, labels in zip(lines, right, strict=True)) > 50
+    )
+    value = json.loads(run("classify", tmp_path / "m", "--json", given=json.dumps({"text": "goal team oven"}) + "\n"))
+    assert value["labels"] == ["food", "sport"]
+    assert "micro F1" in run("classify", tmp_path / "m", test, "--eval")
+    assert "is food and sport" in run("inspect", tmp_path / "m", "--explain", "goal team oven")
+    margins = json.loads(run("classify-train", data, "-o", tmp_path / "m2", "--criterion", "margin", "--json"))
+    assert margins["threshold"] == 0
+
+
+def choices(n, seed):
+    rng = random.Random(seed)
+    for _ in range(n):
+        names = rng.sample("abcdefgh", rng.randint(2, 4))
+        length = {name: rng.random() for name in names}
+        answer = max(names, key=length.__getitem__)
+        yield {"label": answer, "candidates": {name: {"length": length[name]} for name in names}}
+
+
+def test_candidates_from_file_to_file(tmp_path):
+    data = write_lines(tmp_path / "train.jsonl", choices(200, 0))
+    test = write_lines(tmp_path / "test.jsonl", choices(50, 1))
+    assert "candidates" in run("classify-train", data, "-o", tmp_path / "m", "--l2", 0.001, "--quiet")
+    assert json.loads(run("classify", tmp_path / "m", test, "--eval", "--json"))["accuracy"] > 0.9
+    for line in run("classify", tmp_path / "m", test, "--json").splitlines():
+        value = json.loads(line)
+        assert sum(value["probabilities"].values()) == pytest.approx(1)
+        assert value["label"] == max(value["probabilities"], key=value["probabilities"].get)
+    assert "length" in run("inspect", tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--criterion", "perceptron"],
+        ["--criterion", "perceptron", "--set", "averaged=false"],
+        ["--criterion", "margin"],
+        ["--criterion", "least-squares"],
+        ["--criterion", "margin", "--set", "loss=softmax"],
+        ["--criterion", "naive-bayes"],
+        ["--criterion", "naive-bayes", "--set", "kind=bernoulli", "--set", "alpha=0.5"],
+        ["--criterion", "naive-bayes", "--set", "objective=conditional"],
+        ["--cutoff", "2", "--variance", "goal=9", "--variance", "t*=0.5"],
+        ["--optimizer", "conjugate-gradient"],
+    ],
+)
+def test_every_criterion_learns(files, tmp_path, options):
+    data, test, _ = files
+    assert "model written" in run("classify-train", data, "-o", tmp_path / "m", "--quiet", *options)
+    assert json.loads(run("classify", tmp_path / "m", test, "--eval", "--json"))["accuracy"] > 0.9
+    assert "votes" in run("inspect", tmp_path / "m", "--explain", "goal team")
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "expected"),
+    [
+        ([{"labels": ["a"], "text": "x"}, {"label": "b", "text": "y"}], [], "example 2 differs in kind"),
+        ([{"labels": "a", "text": "x"}], [], "give a list of labels"),
+        ([{"labels": [], "text": "x"}], [], "no example has a label"),
+        ([{"labels": [["a"]], "text": "x"}], [], "give strings or numbers"),
+        ([{"label": "a", "candidates": {}}], [], "give an object"),
+        ([{"label": "a", "candidates": {"b": ["x"]}}], [], "'a' is not among its candidates"),
+        ([{"label": "a", "candidates": {"a": [3]}}], [], "example 1: 3 is neither"),
+        ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--threshold", "0.5"], "is for label sets"),
+        ([{"labels": ["a"], "text": "x"}, {"labels": [], "text": "y"}], ["--threshold", "half"], "is 'half'"),
+        ([{"labels": ["a"], "text": "x"}], ["--criterion", "naive-bayes"], "one label an example"),
+        ([{"labels": ["a"], "text": "x"}], ["--criterion", "perceptron"], "one label an example"),
+        ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--variance", "x"], "PATTERN=VALUE"),
+        ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--variance", "x=0"], "above 0"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--set", "kid=1"], "no setting 'kid'"),
+    ],
+)
+def test_bad_sets_and_candidates_are_one_sentence(tmp_path, lines, options, expected):
+    data = write_lines(tmp_path / "d.jsonl", lines)
+    code, message = failure("classify-train", data, "-o", tmp_path / "m", "--quiet", *options)
+    assert code == 1
+    assert expected in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "m").exists()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import f1_score
 from sklearn.svm import LinearSVC
@@ -77,6 +78,18 @@ def test_each_label_equals_scikit_learn_on_its_own():
         np.testing.assert_allclose(squares.decision_function(X)[:, j], ridge.predict(X.toarray()), atol=1e-5)
 
 
+def test_margins_of_classes_equal_a_linear_support_vector_machine():
+    X, y = load_iris(return_X_y=True)
+    X = X - X.mean(axis=0)
+    ours = MaxEnt("margin", l2=0.5, fit_intercept=False).fit(X, y)
+    theirs = LinearSVC(C=2.0, fit_intercept=False, tol=1e-10, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    squares = MaxEnt("least-squares", l2=0.5).fit(X, y)
+    ridge = Ridge(alpha=0.5).fit(X, np.eye(3)[y])
+    np.testing.assert_allclose(squares.decision_function(X), ridge.predict(X), atol=1e-5)
+
+
 DOCUMENTS = [["ball", "goal"], ["ball", "vote"], ["vote", "law"], ["law"], ["weather"], ["goal", "law"]]
 TOPICS = [{"sport"}, {"sport", "politics"}, {"politics"}, {"politics"}, set(), {"sport", "politics"}]
 
@@ -135,7 +148,7 @@ def test_evaluation_equals_scikit_learn():
         ({"multi_label": True, "threshold": float("nan")}, TOPICS, "threshold is nan"),
         ({"multi_label": True, "criterion": "perceptron"}, TOPICS, "perceptron is for one label"),
         ({"multi_label": True, "class_weight": {"sport": 2}}, TOPICS, "one class an example"),
-        ({"criterion": "least-squares"}, ["a", "b"] * 3, "least-squares is for label sets"),
+        ({"criterion": "least-squares"}, ["a", {"a", "b"}, "b"] * 2, "one certain class"),
     ],
 )
 def test_bad_input(arguments, y, message):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import operator
 import sys
 import time
-import zlib
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from loglin.cli import examples as files
 from loglin.cli import options as shared
+from loglin.cli.examples import Example
 from loglin.errors import LoglinError
+from loglin.methods.settings import CLASSIFIERS
 
-EXAMPLES_AT_ONCE = 1000
-_OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed")
+NAIVE_BAYES = "naive-bayes"
+_OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
 
 example_format = click.option(
     "--format",
@@ -30,26 +31,55 @@ example_format = click.option(
 
 @click.command("classify-train")
 @click.argument("data")
+@click.option(
+    "--criterion",
+    type=click.Choice([*CLASSIFIERS, NAIVE_BAYES]),
+    default="likelihood",
+    show_default=True,
+    help="How to estimate; naive-bayes counts.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the criterion; of naive-bayes kind=bernoulli, alpha=0.5, objective=conditional.",
+)
 @shared.optimizer
 @click.option("--dev", help="Held-out file; training stops when its accuracy no longer rises.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
+@click.option(
+    "--variance",
+    "variances",
+    multiple=True,
+    metavar="PATTERN=VALUE",
+    help="Variance of the Gaussian prior of the attributes that match, in place of 1 / l2.",
+)
 @click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option(
     "--tol",
     type=click.FloatRange(min=0),
     default=1e-6,
     show_default=True,
-    help="Relative improvement over five iterations at which to stop.",
+    help="Stop when the relative improvement still to come is less.",
 )
 @click.option(
-    "--min-count",
+    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
+)
+@click.option(
+    "--cutoff",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Leave out rarer attributes.",
+    help="Leave out rarer features, attribute and class together.",
 )
 @click.option("--observed", is_flag=True, help="Weights only for (attribute, class) pairs seen together.")
+@click.option(
+    "--threshold",
+    help="Of label sets: the probability (or score) from which a label is given, or out-of-fold to choose it on "
+    "training examples held out in turn.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -63,74 +93,99 @@ def classify_train_command(data, output, as_json, **given) -> None:
 
     DATA has one example a line: JSON such as {"label": "sport", "text": "They won"} or {"label": "sport",
     "features": {"words": ["they", "won"], "length": 2}}, or SVMlight such as "1 3:0.5 7:1"; gzip too.
+
+    {"labels": ["sport", "money"], "text": "..."} gives a set of labels, which may be empty: a yes-or-no model for
+    each. {"label": "b", "candidates": {"a": ["near"], "b": {"distance": 3}}} is a choice among candidates of the
+    line's own, whose weights all lines share.
     """
     from loglin.corpus.output import check_writable
 
     began = time.perf_counter()
     check_writable(output)
     shared.refuse_overwriting(output, data, given["dev"])
-    import numpy as np
-
-    from loglin.corpus.labels import Gold
-    from loglin.features.attributes import INTERCEPT, AttributeExtractor
-    from loglin.training import Options, train
-
-    options = Options(
-        criterion="likelihood",
-        task="classify",
-        **{k: given[k] for k in _OPTIONS},
-        all_features=not given["observed"],
-        warm_start=False,
-        dtype="float64",
-    )
-    kind, encoding = _kind(data, given["example_format"]), given["encoding"]
-    names, examples = _labelled(data, kind, encoding, "leave it out or give it one")
-    labels = sorted(set(names))
-    if len(labels) < 2:
-        raise LoglinError(f"{data}: every example is labelled {labels[0]!r}; give examples of at least two classes")
+    kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
+    examples = files.labelled(data, kind, encoding)
+    task = examples[0].task
     seconds = {"read": time.perf_counter() - began}
-    extractor = AttributeExtractor()
-    design = _design(data, examples, lambda tokens: extractor.fit(tokens, given["min_count"]))
-    code = {label: i for i, label in enumerate(labels)}
-    gold = Gold.certain(np.array([code[name] for name in names]), len(labels))
-    dev = _development(given["dev"], extractor, labels, given) if given["dev"] else None
-    seconds["features"] = time.perf_counter() - began - seconds["read"]
-    free = np.zeros(extractor.n_attributes, bool)
-    if (intercept := extractor.names.code(INTERCEPT)) >= 0:
-        free[intercept] = True
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
-    model = train(
-        design,
-        extractor,
-        labels,
-        gold,
-        options,
-        development=dev,
-        callback=progress,
-        unpenalized=free,
-    )
+    estimator = _estimator(task, given, progress)
+    if given["dev"]:
+        _check_dev(task, given["criterion"])
+        held = files.labelled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
+        estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
+    _fit(estimator, task, examples, data)
     progress.close()
+    model = estimator.model_
     seconds["train"] = model.record["train_seconds"]
+    seconds["features"] = max(0.0, time.perf_counter() - began - seconds["read"] - seconds["train"])
     model.record |= {"data": shared.base_name(data), "format": kind}
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
     _report_training(_training_summary(model, seconds, output), as_json)
 
 
-def _development(path: str, extractor, labels: list[str], given: dict) -> Any:
-    """Held-out examples; classes never seen in training count as errors."""
-    import numpy as np
+def _estimator(task: str, given: dict, progress) -> Any:
+    from loglin.estimators import MaxEnt, NaiveBayes
 
-    from loglin.corpus.labels import Gold
-    from loglin.watch import Development
-
-    names, examples = _labelled(
-        path, _kind(path, given["example_format"]), given["encoding"], "leave it out or give it one"
+    settings = shared.settings_of(given["settings"])
+    if given["criterion"] == NAIVE_BAYES:
+        if task != "one":
+            raise LoglinError("naive-bayes needs one label an example; take criterion likelihood")
+        return NaiveBayes(threads=given["threads"], min_count=given["min_count"], **_naive_bayes(settings))
+    threshold = given["threshold"]
+    if threshold is not None and task != "several":
+        raise LoglinError('--threshold is for label sets; give every example a list "labels", or leave it out')
+    if threshold not in (None, "out-of-fold"):
+        threshold = shared.number_of("--threshold", threshold, "a number or out-of-fold")
+    return MaxEnt(
+        given["criterion"],
+        settings=settings,
+        features=operator.getitem if task == "candidates" else None,
+        multi_label=task == "several",
+        threshold=threshold,
+        variances=_variances(given["variances"]),
+        all_features=not given["observed"],
+        callbacks=[progress],
+        dtype="float64",
+        **{name: given[name] for name in _OPTIONS},
     )
-    code = {label: i for i, label in enumerate([*labels, *sorted(set(names) - set(labels))])}
-    gold = Gold.certain(np.array([code[name] for name in names]), len(code))
-    # with "class " before it no name is taken for a chunk label, so that the score is the accuracy
-    return Development(_design(path, examples, extractor.transform), gold, [f"class {y}" for y in code])
+
+
+def _naive_bayes(settings: dict) -> dict:
+    known = ("kind", "alpha", "objective")
+    for name in settings:
+        if name not in known:
+            raise LoglinError(f"naive-bayes has no setting {name!r}; it has {', '.join(known)}")
+    if "alpha" in settings:
+        settings["alpha"] = shared.number_of("alpha", settings["alpha"], "a number of at least 0")
+    return settings
+
+
+def _variances(pairs: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for pair in pairs:
+        pattern, equals, value = pair.rpartition("=")
+        if not equals or not pattern:
+            raise LoglinError(f"--variance is {pair!r}; write PATTERN=VALUE, such as suffix:*=0.5")
+        found[pattern] = shared.number_of(f"the variance of {pattern!r}", value, "a number above 0")
+    return found
+
+
+def _check_dev(task: str, criterion: str) -> None:
+    if task != "one" or criterion == NAIVE_BAYES:
+        raise LoglinError("--dev needs one label an example and a criterion that is optimized; leave it out")
+
+
+def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
+    X = [e.features for e in examples]
+    if task == "several":
+        y: list = [files.names_of(e, path) for e in examples]
+    else:
+        y = [files.name_of(e, path) for e in examples]
+    if task == "one" and len(set(y)) < 2:
+        raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
+    more = {"candidates": X} if task == "candidates" else {}
+    estimator.fit(X, y, **more)
 
 
 def _training_summary(model, seconds: dict[str, float], output: str) -> dict[str, Any]:
@@ -139,15 +194,17 @@ def _training_summary(model, seconds: dict[str, float], output: str) -> dict[str
 
     record = model.record
     keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
-    summary = {k: record[k] for k in keys}
+    summary = {k: record.get(k) for k in keys}
     summary |= {"labels": len(model.labels), "sentences": record["sentences"], "tokens": record["tokens"]}
     summary |= {
         "seconds": seconds,
         "peak_memory_mb": peak_memory_mb(),
-        "threads": record["threads"],
+        "threads": record.get("threads", 1),
         "model": output,
     }
-    scores = [i["score"] for i in record["history"] if i["score"] is not None]
+    if "threshold" in model.decoding:
+        summary["threshold"] = model.decoding["threshold"]
+    scores = [i["score"] for i in record.get("history", []) if i["score"] is not None]
     return summary | ({"dev_score": max(scores)} if scores else {})
 
 
@@ -156,11 +213,15 @@ def _report_training(summary: dict[str, Any], as_json: bool) -> None:
         shared.print_json(summary)
         return
     seconds = summary["seconds"]
-    print(
-        f"{summary['sentences']:,} examples, {summary['labels']} classes, {summary['n_features']:,} features, "
-        f"{summary['active_features']:,} of them active"
-    )
-    print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
+    classes = f"{summary['labels']} classes" if summary["labels"] else "candidates"
+    active = "" if summary["active_features"] is None else f", {summary['active_features']:,} of them active"
+    print(f"{summary['sentences']:,} examples, {classes}, {summary['n_features']:,} features{active}")
+    if summary["objective"] is None:
+        print(summary["stopped"])
+    else:
+        print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
+    if "threshold" in summary:
+        print(f"a label is given from {summary['threshold']:.4f} on")
     if "dev_score" in summary:
         print(f"best accuracy on the held-out file: {summary['dev_score']:.4f}")
     print(
@@ -168,6 +229,9 @@ def _report_training(summary: dict[str, Any], as_json: bool) -> None:
         f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"
     )
     print(f"model written to {summary['model']}")
+
+
+# ---------------------------------------------------------------------- classify
 
 
 @click.command("classify")
@@ -186,28 +250,29 @@ def _report_training(summary: dict[str, Any], as_json: bool) -> None:
 @shared.threads
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per example, or one of the scores.")
 def classify_command(model, file, output, proba, nbest, compare, example_format, encoding, threads, as_json) -> None:
-    """Classify every example of FILE (default: standard input): a label a line; a label in FILE is ignored."""
+    """Classify every example of FILE (default: standard input): a label a line; a label in FILE is ignored.
+
+    A set of labels is a line of labels parted by |, empty if there is none. Where the criterion gives no
+    probabilities (margin, perceptron, least-squares), sums of votes stand in their place.
+    """
     from loglin.corpus.output import check_writable, write_atomically
-    from loglin.decode import Decoder
-    from loglin.model import Model
 
     if output:
         check_writable(output)
         shared.refuse_overwriting(output, file, model)
-    decoder = Decoder(_classifier(Model.load(model), model), threads)
-    kind = _kind(file, example_format, decoder.model.record.get("format"))
-    began = time.perf_counter()
-    gold: list[str] = []
-    predicted: list[str] = []
+    estimator = loaded_classifier(model, threads)
+    task = _task(estimator)
+    kind = files.kind_of(file, example_format, estimator.model_.record.get("format"))
+    began, gold, predicted = time.perf_counter(), [], []
 
     def pieces() -> Iterator[bytes]:
-        for batch in _batches(_read(file, kind, encoding)):
+        for batch in files.batches(files.read_examples(file, kind, encoding)):
             if compare:
-                gold.extend(_label(name, file, len(predicted) + i, "leave out --eval") for i, (name, _) in batch)
-            rows = _probabilities(decoder, file, [features for _, (_, features) in batch], len(predicted))
-            lines = [_line(decoder.model.labels, row, proba, nbest, as_json) for row in rows]
-            predicted.extend(decoder.model.labels[row.argmax()] for row in rows)
-            yield "".join(lines).encode()
+                name = files.names_of if task == "several" else files.name_of
+                gold.extend(name(example, file, "leave out --eval") for example in batch)
+            judged = _judged(estimator, task, batch, file)
+            predicted.extend(answer for answer, _ in judged)
+            yield "".join(_line(answer, values, proba, nbest, as_json) for answer, values in judged).encode()
 
     if output:
         write_atomically(output, pieces())
@@ -219,160 +284,122 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     seconds = time.perf_counter() - began
     speed = {"seconds": seconds, "examples_per_second": len(predicted) / max(seconds, 1e-9)}
     if compare:
-        _report_scores(gold, predicted, decoder.model.labels, file, speed, as_json)
+        _report_scores(gold, predicted, estimator.classes_.tolist(), file, speed, as_json)
     elif output and as_json:
         shared.print_json({"examples": len(predicted), **speed, "output": output})
 
 
-def _classifier(model, path: str):
+def loaded_classifier(path: str, threads: int | None = None) -> Any:
+    """The classifier of a model file."""
+    from loglin.estimators import MaxEnt, NaiveBayes
     from loglin.features.attributes import AttributeExtractor
+    from loglin.model import Model
 
-    if model.task != "classify":
+    model = Model.load(path)
+    if model.task == "tag":
         raise LoglinError(f"{path} tags sequences; use loglin tag")
     if not isinstance(model.extractor, AttributeExtractor):
         raise LoglinError(
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
-    return model
+    face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
+    estimator = face.from_model(model)
+    estimator.threads = threads
+    if model.task == "rank":
+        estimator.set_params(features=operator.getitem)
+    return estimator
 
 
-def _probabilities(decoder, path: str, examples: list, before: int) -> Any:
-    """Probabilities (examples, classes); ``before`` examples of the file have gone already."""
-    from loglin.structures import Local
-
-    design = _design(path, examples, decoder.model.extractor.transform, before)
-    return Local(decoder.scores(design)).marginals()
+def _task(estimator: Any) -> str:
+    if estimator.model_.task == "rank":
+        return "candidates"
+    return "several" if estimator.model_.decoding.get("steps") == "independent" else "one"
 
 
-def _line(labels: list, row, proba: bool, nbest: int | None, as_json: bool) -> str:
-    """One example's line of output; ``row`` holds the probability of every class."""
-    ranked = sorted(range(len(labels)), key=lambda i: -row[i])
-    best = ranked[0]
+def _judged(estimator: Any, task: str, batch: list[Example], path: str) -> list[tuple[Any, dict[str, float]]]:
+    """Of every example its answer, and the probability (or sum of votes) of every class or candidate."""
+    X = [example.features for example in batch]
+    if task == "candidates":
+        for example in batch:
+            if example.task != "candidates":
+                raise LoglinError(
+                    f'{path}: example {example.number} has no "candidates", among which this model chooses; give some'
+                )
+        rows = [dict(zip(x, p.tolist(), strict=True)) for x, p in zip(X, estimator.predict_proba(X, X), strict=True)]
+        return list(zip(estimator.predict(X, X), rows, strict=True))
+    if batch[0].task == "candidates":
+        raise LoglinError(f'{path}: example 1 has "candidates", but this model has classes; give "text" or "features"')
+    values = estimator.predict_proba(X) if estimator.gives_probabilities else estimator.scores(X)
+    names = [str(y) for y in estimator.classes_.tolist()]
+    rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
+    if task == "several":
+        return [({str(y) for y in given}, row) for given, row in zip(estimator.predict(X), rows, strict=True)]
+    return [(max(row, key=row.__getitem__), row) for row in rows]
+
+
+def _line(answer: Any, values: dict[str, float], proba: bool, nbest: int | None, as_json: bool) -> str:
+    """One example's line of output."""
+    ranked = sorted(values, key=lambda y: -values[y])
+    several = isinstance(answer, set)
+    in_order = sorted(answer) if several else answer
     if as_json:
-        value = {"label": labels[best], "probability": float(row[best])}
-        value["probabilities"] = dict(zip(map(str, labels), row.tolist(), strict=True))
+        value: dict[str, Any] = {"labels": in_order} if several else {"label": answer, "probability": values[answer]}
+        value["probabilities"] = values
         if nbest:
-            value["nbest"] = [{"label": labels[i], "probability": float(row[i])} for i in ranked[:nbest]]
+            value["nbest"] = [{"label": y, "probability": values[y]} for y in ranked[:nbest]]
         return json.dumps(value, ensure_ascii=False) + "\n"
-    fields = [] if nbest else [str(labels[best])]
+    fields = [] if nbest else ["|".join(in_order) if several else answer]
     if nbest or proba:
-        for i in ranked[:nbest] if nbest else range(len(labels)):
-            fields += [str(labels[i]), f"{row[i]:.6f}"]
+        for y in ranked[:nbest] if nbest else values:
+            fields += [y, f"{values[y]:.6f}"]
     return "\t".join(fields) + "\n"
 
 
-def _report_scores(
-    gold: list[str], predicted: list, known: list, path: str, speed: dict[str, float], as_json: bool
-) -> None:
+def _report_scores(gold: list, predicted: list, known: list, path: str, speed: dict[str, float], as_json: bool) -> None:
     """Accuracy, and precision, recall and F1 of every class."""
     import numpy as np
 
-    from loglin.evaluate import evaluate
+    from loglin.evaluate import evaluate, evaluate_label_sets
 
     if not gold:
         raise LoglinError(f"{path} holds no examples; give at least one with a label")
-    names = list(dict.fromkeys([*map(str, known), *gold]))
-    unseen = names[len(known) :]
+    several = isinstance(gold[0], set)
+    mentioned = sorted({y for given in gold for y in given}) if several else [*gold, *predicted]
+    names = list(dict.fromkeys([*map(str, known), *mentioned]))
+    unseen = names[len(known) :] if known else []
     code = {name: i for i, name in enumerate(names)}
-    result = evaluate(
-        np.array([code[y] for y in gold]),
-        np.array([code[str(y)] for y in predicted]),
-        names,
-        np.arange(len(gold) + 1),
-        tokens_only=True,
-    )
+    if several:
+        has = [np.array([[name in given for name in names] for given in sets]) for sets in (gold, predicted)]
+        result = evaluate_label_sets(*has, names)
+    else:
+        codes = [np.array([code[str(y)] for y in side]) for side in (gold, predicted)]
+        result = evaluate(*codes, names, np.arange(len(gold) + 1), tokens_only=True)
     if unseen:
         some = ", ".join(unseen[:5])
         print(f"loglin: {path} has classes that the model never saw, counted as errors: {some}", file=sys.stderr)
     if as_json:
         shared.print_json(result.as_dict() | speed | {"unseen_labels": unseen})
         return
-    print(
-        f"accuracy {100 * result.accuracy:.2f}% ({result.correct:,} of {result.tokens:,} examples), "
-        f"macro F1 {100 * result.macro_f1:.2f}"
-    )
-    width = max(5, *(len(name) for name in result.by_type))
+    if several:
+        exact = f"whole sets right {100 * result.sentence_accuracy:.2f}%"
+        print(
+            f"micro F1 {100 * result.f1:.2f} (precision {100 * result.precision:.2f}%, "
+            f"recall {100 * result.recall:.2f}%), macro F1 {100 * result.macro_f1:.2f}, {exact}"
+        )
+    else:
+        print(
+            f"accuracy {100 * result.accuracy:.2f}% ({result.correct:,} of {result.tokens:,} examples), "
+            f"macro F1 {100 * result.macro_f1:.2f}"
+        )
+    if not known:
+        return  # candidates have names that mean something in their own line alone
+    width = max(5, *(len(name) for name in result.by_type)) if result.by_type else 5
     print(f"{'class':<{width}}  precision  recall      F1  examples  predicted")
     for name, row in result.by_type.items():
         print(
             f"{name:<{width}}  {100 * row['precision']:8.2f}%{100 * row['recall']:7.2f}%  {100 * row['f1']:6.2f}"
             f"  {row['support']:>8,}  {row['found']:>9,}"
         )
-
-
-# ---------------------------------------------------------------------- examples in files
-
-
-def _kind(path: str, given: str, trained: object = None) -> str:
-    """The format of a file: as given, by its name, by its first character; of standard input, the model's."""
-    if given != "auto":
-        return given
-    name = path.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json", ".ndjson")):
-        return "jsonl"
-    if name.endswith((".svm", ".svmlight", ".libsvm")):
-        return "svmlight"
-    if not Path(path).is_file():  # standard input or a pipe, which can be read only once
-        return "svmlight" if trained == "svmlight" else "jsonl"
-    from loglin.corpus.files import open_binary
-
-    with open_binary(path) as stream:
-        try:
-            start = stream.read(4096)
-        except (OSError, EOFError, zlib.error):
-            return "jsonl"  # whose reader will say what is wrong
-    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"") else "svmlight"
-
-
-def _read(path: str, kind: str, encoding: str) -> Iterator[tuple[Any, Any]]:
-    """(label or None, attributes) of every example."""
-    from loglin.corpus import jsonlines, svmlight
-
-    return jsonlines.examples(path, encoding) if kind == "jsonl" else svmlight.read(path, encoding)
-
-
-def _labelled(path: str, kind: str, encoding: str, remedy: str) -> tuple[list[str], list]:
-    """All labels and all examples of a file in which every example has a label."""
-    names, examples = [], []
-    for number, (label, features) in enumerate(_read(path, kind, encoding), 1):
-        names.append(_label(label, path, number, remedy))
-        examples.append(features)
-    if not names:
-        raise LoglinError(f'{path} holds no examples; write one a line, such as {{"label": "a", "text": "…"}}')
-    return names, examples
-
-
-def _label(label: Any, path: str, number: int, remedy: str) -> str:
-    """A label as text; JSON may have numbers there."""
-    if isinstance(label, str):
-        return label
-    if label is None:
-        raise LoglinError(f'{path}: example {number} has no "label"; {remedy}')
-    if isinstance(label, dict | list):
-        raise LoglinError(f"{path}: the label of example {number} is {label!r}; give a string or a number")
-    return json.dumps(label)
-
-
-def _design(path: str, examples: list, extract, before: int = 0):
-    """Examples as sentences of one token, each with an intercept."""
-    from loglin.features.attributes import INTERCEPT, attributes_of
-
-    try:
-        return extract([[features, {INTERCEPT: 1.0}]] for features in examples)
-    except (LoglinError, OverflowError):
-        for number, features in enumerate(examples, before + 1):
-            try:
-                list(attributes_of(features))
-            except (TypeError, ValueError, OverflowError) as error:
-                raise LoglinError(f"{path}: example {number}: {error}; correct it") from None
-        raise
-
-
-def _batches(examples: Iterable) -> Iterator[list[tuple[int, tuple]]]:
-    """Examples some at a time, numbered from 1 within each batch."""
-    stream = iter(examples)
-    while batch := list(enumerate(islice(stream, EXAMPLES_AT_ONCE), 1)):
-        yield batch
 
 
 COMMANDS = {"classify-train": classify_train_command, "classify": classify_command}

@@ -14,18 +14,20 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
 
     if not sentence.split():
         raise LoglinError("the sentence to explain is empty; give some words")
-    decoder = Decoder(model)
-    if model.task == "classify":
+    if model.task != "tag":
         if position is not None:
             raise LoglinError("--position is for taggers; this model classifies the sentence as a whole")
-        explanation, unknown = _example(decoder, path, sentence)
+        votes, unknown = _example(path, sentence)
         if as_json:
-            shared.print_json(explanation_as_dict(explanation) | {"unknown": unknown})
+            shared.print_json(votes_as_dict(sentence, votes) | {"unknown": unknown})
             return
-        print(explanation)
+        label = " and ".join(sorted(votes.label)) or "nothing" if isinstance(votes.label, set) else votes.label
+        print(f"{sentence!r} is {label}")
+        print("\n".join(f"  {line}" for line in str(votes).split("\n")))
         if unknown:
             print(f"  not in the model: {', '.join(unknown)}")
         return
+    decoder = Decoder(model)
     words, design = _sentence(model, sentence)
     value, explanation = explained(decoder, design, words, position)
     if as_json:
@@ -92,10 +94,7 @@ def explanation_as_dict(explanation) -> dict[str, Any]:
         "label": explanation.label,
         "probabilities": {str(y): p for y, p in explanation.probabilities.items()},
         "transitions": {str(y): w for y, w in explanation.transitions.items()},
-        "votes": [
-            {"feature": v.feature, "value": v.value, "votes": {str(y): w for y, w in v.votes.items()}}
-            for v in explanation.votes
-        ],
+        "votes": _votes(explanation.votes),
     }
 
 
@@ -116,19 +115,17 @@ def entity_lines(entities: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _example(decoder, path: str, text: str) -> tuple[Any, list[str]]:
+def _example(path: str, text: str) -> tuple[Any, list[str]]:
     """Why a classifier chooses its class, and the words of the text that it does not know."""
     import re
 
-    from loglin.decode import Explanation
-    from loglin.features.attributes import INTERCEPT, AttributeExtractor
-    from loglin.structures import Local
+    from loglin.cli.classifying import loaded_classifier
 
-    model = decoder.model
-    if not isinstance(model.extractor, AttributeExtractor):
-        raise LoglinError(f"{path} was trained on a matrix; open it with loglin.MaxEnt.load and use explain")
-    known = model.extractor.names
-    attributes: dict[str, float] = {INTERCEPT: 1.0}
+    estimator = loaded_classifier(path)
+    if estimator.model_.task == "rank":
+        raise LoglinError(f"{path} chooses among candidates, which a text has not; use MaxEnt.explain in Python")
+    known = estimator.model_.extractor.names
+    attributes: dict[str, float] = {}
     unknown = []
     for piece in text.split():
         name, value = _attribute(piece)
@@ -141,10 +138,23 @@ def _example(decoder, path: str, text: str) -> tuple[Any, list[str]]:
                 attributes[word] = 1.0
                 if known.code(word) < 0:
                     unknown.append(word)
-    design = model.extractor.transform([[attributes]])
-    row = Local(decoder.scores(design)).marginals()[0]
-    probabilities = dict(zip(model.labels, row.tolist(), strict=True))
-    return Explanation(text, model.labels[row.argmax()], probabilities, decoder.votes(design, 0), {}), unknown
+    return estimator.explain(attributes), unknown
+
+
+def votes_as_dict(text: str, votes: Any) -> dict[str, Any]:
+    """For JSON, which has only strings as keys."""
+    label = sorted(votes.label) if isinstance(votes.label, set) else votes.label
+    return {
+        "token": text,
+        "label": label,
+        "probabilities": {str(y): p for y, p in votes.probabilities.items()},
+        "scores": {str(y): s for y, s in votes.scores.items()},
+        "votes": _votes(votes),
+    }
+
+
+def _votes(votes: Any) -> list[dict[str, Any]]:
+    return [{"feature": v.feature, "value": v.value, "votes": {str(y): w for y, w in v.votes.items()}} for v in votes]
 
 
 def _attribute(piece: str) -> tuple[str, float]:

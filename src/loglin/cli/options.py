@@ -62,6 +62,17 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def number_of(place: str, text: str, allowed: str) -> float:
+    """The number that a text writes."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise LoglinError(f"{place} is {text!r}; give {allowed}")
+    return number
+
+
 def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False))
 

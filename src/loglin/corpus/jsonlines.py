@@ -2,6 +2,8 @@
 
 {"tokens": ["The", "dog"], "labels": ["D", "N"]}         words, tuples of columns, or attributes
 {"label": "sport", "text": "…"}                          a document; or "features": {…} or […]
+{"labels": ["sport", "money"], "text": "…"}              a document with a set of labels
+{"label": "b", "candidates": {"a": […], "b": {…}}}       a choice among candidates, each with its own features
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.output import write_atomically
@@ -61,21 +64,42 @@ def sentences(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tupl
         yield labels, [tuple(t) if isinstance(t, list) else t for t in tokens]
 
 
-def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str | None, object]]:
-    """(label or None, attributes) of every document; the words of a text are its attributes."""
+@dataclass(frozen=True)
+class Candidates:
+    """The choices that a line brings, each with attributes of its own."""
+
+    attributes: dict[str, object]
+
+
+def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[object, object]]:
+    """(answer, attributes) of every line; the words of a text are its attributes.
+
+    The answer is a label, a list of labels or None.
+    """
     for number, value in read(path, encoding):
-        label = value.get("label")
-        if "features" in value:
-            features = value["features"]
-            _check_finite(features, f"{path}, line {number}")
+        place = f"{path}, line {number}"
+        answer = value["labels"] if "labels" in value else value.get("label")
+        if "labels" in value and not isinstance(answer, list):
+            raise LoglinError(f"{place}: the labels are {answer!r}; give a list of labels, empty if there is none")
+        if "candidates" in value:
+            candidates = value["candidates"]
+            if not isinstance(candidates, dict) or not candidates:
+                raise LoglinError(
+                    f"{place}: the candidates are {candidates!r}; give an object from each to its features"
+                )
+            for features in candidates.values():
+                _check_finite(features, place)
+            yield answer, Candidates(candidates)
+        elif "features" in value:
+            _check_finite(value["features"], place)
+            yield answer, value["features"]
         elif isinstance(value.get("text"), str):
-            features = sorted(set(re.findall(r"\w+", value["text"].lower())))
+            yield answer, sorted(set(re.findall(r"\w+", value["text"].lower())))
         else:
             raise LoglinError(
-                f'{path}, line {number}: there is neither "text" nor "features", only {", ".join(value) or "nothing"}; '
+                f'{place}: there is neither "text" nor "features", only {", ".join(value) or "nothing"}; '
                 "give one of them"
             )
-        yield label, features
 
 
 def _check_label(label: object, place: str) -> None:

@@ -23,11 +23,11 @@ from loglin.structures import Local
 class Votes(list[Vote]):
     """Every active feature of one example with its votes, largest first; printed as a table."""
 
-    def __init__(self, votes: Iterable[Vote], scores: dict, probabilities: dict):
+    def __init__(self, votes: Iterable[Vote], scores: dict, probabilities: dict, label: Any):
         super().__init__(votes)
         self.scores = scores  # class → Σ votes
         self.probabilities = probabilities  # class → probability; empty where the model gives none
-        self.label = max(scores, key=scores.get)  # type: ignore[arg-type]
+        self.label = label  # the class, or the set of labels
 
     def __str__(self) -> str:
         ranked = sorted(self.scores, key=self.scores.get, reverse=True)[:5]  # type: ignore[arg-type]
@@ -49,6 +49,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     model_: Model
     fit_intercept: bool
+    gives_probabilities = True
     threads: int | None
 
     def __sklearn_tags__(self):
@@ -102,7 +103,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ prediction
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def scores(self, X: Any) -> np.ndarray:
         """Sums of votes (examples, classes); the intercepts of a matrix are added at the end, all in one go."""
         design = self._design(X, intercept=False)
         scores = self._decoder.scores(design)
@@ -111,7 +112,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return scores
 
     def _local(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Local:
-        scores, mask = self._scores(X), None
+        scores, mask = self.scores(X), None
         if candidates is not None:
             labels = self.classes_.tolist()
             mask = np.array([np.isin(np.arange(len(labels)), codes(labels, c, i)) for i, c in enumerate(candidates)])
@@ -119,7 +120,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """The most probable class of every example."""
-        best = self._scores(X).argmax(axis=1) if candidates is None else self._local(X, candidates).best()[0]
+        best = self.scores(X).argmax(axis=1) if candidates is None else self._local(X, candidates).best()[0]
         return self.classes_[best]
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
@@ -138,12 +139,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def explain(self, example: Any) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
-        design, labels = self._design(_first(example)), self.classes_.tolist()
-        local = Local(self._decoder.scores(design))
+        one, labels = single(example), self.classes_.tolist()
+        scores = self.scores(one)
+        probabilities = Local(scores).marginals()[0] if self.gives_probabilities else []
         return Votes(
-            self._decoder.votes(design, 0),
-            dict(zip(labels, local.scores[0].tolist(), strict=True)),
-            dict(zip(labels, local.marginals()[0].tolist(), strict=True)),
+            self._decoder.votes(self._design(one), 0),
+            dict(zip(labels, scores[0].tolist(), strict=True)),
+            dict(zip(labels, np.asarray(probabilities).tolist(), strict=False)),
+            labels[int(scores[0].argmax())],
         )
 
     @property
@@ -209,7 +212,7 @@ def codes(labels: list, candidates: Iterable, example: int) -> list[int]:
     return found
 
 
-def _first(example: Any) -> Any:
+def single(example: Any) -> Any:
     if sparse.issparse(example):
         return example
     if isinstance(example, np.ndarray):

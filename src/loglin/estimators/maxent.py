@@ -16,7 +16,7 @@ from loglin.corpus.labels import Gold, LabelSets, gold_of_sequences
 from loglin.decode import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
-from loglin.estimators.classifier import Classifier, Votes, codes
+from loglin.estimators.classifier import Classifier, Votes, codes, single
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluate import best_threshold
 from loglin.features.attributes import AttributeExtractor
@@ -36,8 +36,8 @@ class MaxEnt(Classifier):
 
     Parameters
     ----------
-    criterion : "likelihood", "perceptron" (averaged), "margin" (hinge loss); for label sets "likelihood",
-        "margin" (squared hinge) or "least-squares".
+    criterion : "likelihood"; "margin" (squared hinge) and "least-squares", each class against all others;
+        "perceptron" (averaged). For label sets all but the perceptron.
     settings : of the criterion, as for ``Tagger``.
     features : a function f(x, y) that gives the attributes of an example together with a class, a list of strings
         or a dict; weights are then per attribute and not per attribute and class. Without it, an attribute of x
@@ -243,6 +243,10 @@ class MaxEnt(Classifier):
     # ------------------------------------------------------------------ prediction
 
     @property
+    def gives_probabilities(self) -> bool:  # type: ignore[override]
+        return self.criterion == "likelihood"
+
+    @property
     def _several(self) -> bool:
         """Whether the model gives label sets."""
         check_is_fitted(self, "model_")
@@ -250,7 +254,7 @@ class MaxEnt(Classifier):
 
     def _label_values(self, X: Any) -> np.ndarray:
         """Of label sets, what is compared with the threshold: probabilities, or scores of a margin or a regression."""
-        scores = self._scores(X)
+        scores = self.scores(X)
         return 1 / (1 + np.exp(-scores)) if self.model_.decoding["link"] == "logistic" else scores
 
     def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
@@ -279,7 +283,7 @@ class MaxEnt(Classifier):
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """Probabilities (examples, classes), classes as in ``classes_``; of f(x, y)'s candidates a list of arrays."""
-        if self.criterion in ("margin", "perceptron", "least-squares"):
+        if not self.gives_probabilities:
             raise LoglinError(f"criterion {self.criterion} gives no probabilities; use decision_function or likelihood")
         if self._several:
             return self._label_values(X)
@@ -292,10 +296,10 @@ class MaxEnt(Classifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
         if self._several:
-            return self._scores(X)
+            return self.scores(X)
         if self.model_.task == "rank":
             return np.array(self._ranked(X, None)[0])
-        scores = self._scores(X)
+        scores = self.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
@@ -303,7 +307,14 @@ class MaxEnt(Classifier):
         check_is_fitted(self, "model_")
         if self.model_.task == "rank":
             return self._explain_candidates(example, None if candidates is None else [list(candidates)])
-        return super().explain(example)
+        votes = super().explain(example)
+        if self._several:
+            values = self._label_values(single(example))[0]
+            given = values >= self.model_.decoding["threshold"]
+            votes.label = {y for y, is_given in zip(self.classes_.tolist(), given, strict=True) if is_given}
+            if self.gives_probabilities:
+                votes.probabilities = dict(zip(self.classes_.tolist(), values.tolist(), strict=True))
+        return votes
 
     def _explain_candidates(self, example: Any, candidates) -> Votes:
         (scores,), lists = self._ranked([example], candidates)
@@ -320,6 +331,7 @@ class MaxEnt(Classifier):
             ranked,
             dict(zip(names, scores.tolist(), strict=True)),
             dict(zip(names, (u / u.sum()).tolist(), strict=True)),
+            names[int(scores.argmax())],
         )
 
     # ------------------------------------------------------------------ files

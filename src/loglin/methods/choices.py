@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from loglin.corpus.labels import Choices, LabelSets
+from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.criteria.candidates import CandidateLikelihood
 from loglin.criteria.independent import LOSSES, IndependentLosses
 from loglin.errors import LoglinError
@@ -14,17 +14,22 @@ from loglin.methods.problem import Method, Problem
 
 def method_for(name: str, settings: dict, problem: Problem, start: np.ndarray | None) -> Method:
     """Prepare criterion ``name`` for what the problem's gold is."""
-    p = problem
-    if isinstance(p.gold, LabelSets):
+    p, sets = problem, problem.gold
+    if isinstance(sets, Gold) and (name == "least-squares" or settings.get("loss") == "squared-hinge"):
+        sets = _one_of_all(name, sets)
+    if isinstance(sets, LabelSets):
         if name not in LOSSES:
             raise LoglinError(f"criterion {name} is for one label an example; for label sets take {', '.join(LOSSES)}")
-        return Method(
-            lambda dtype: IndependentLosses(name, p.design, p.gold, p.index, p.weight, dtype, p.threads), start
-        )
-    if isinstance(p.gold, Choices):
+        return Method(lambda dtype: IndependentLosses(name, p.design, sets, p.index, p.weight, dtype, p.threads), start)
+    if isinstance(sets, Choices):
         if name != "likelihood":
             raise LoglinError(f"criterion {name} does not choose among candidates; take likelihood")
-        return Method(lambda dtype: CandidateLikelihood(p.design, p.gold, p.index, p.weight, dtype), start)
-    if name == "least-squares":
-        raise LoglinError("criterion least-squares is for label sets; give them with multi_label, or take likelihood")
+        return Method(lambda dtype: CandidateLikelihood(p.design, sets, p.index, p.weight, dtype), start)
     return make_method(name, settings, p, start)
+
+
+def _one_of_all(name: str, gold: Gold) -> LabelSets:
+    """Each class against all others: the class with the largest score is the answer."""
+    if not gold.all_certain:
+        raise LoglinError(f"criterion {name} needs one certain class for every example; take likelihood")
+    return LabelSets(gold.allowed())

@@ -49,7 +49,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
 CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "likelihood": dict(_START),
     "perceptron": CRITERIA["perceptron"],
-    "margin": CRITERIA["margin"] | {"loss": ("hinge", ("softmax", "hinge"))},
+    "margin": CRITERIA["margin"] | {"loss": ("squared-hinge", ("squared-hinge", "softmax"))},
     "least-squares": {},
 }
 PARTIAL = (

@@ -1,0 +1,129 @@
+"""Examples in files, for loglin classify-train and classify.
+
+{"label": "sport", "text": "They won"}                       one class
+{"labels": ["sport", "money"], "text": "…"}                  a set of labels, which may be empty
+{"label": "b", "candidates": {"a": […], "b": {…}}}           a choice among candidates with attributes of their own
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from loglin.errors import LoglinError
+
+EXAMPLES_AT_ONCE = 1000
+NO_LABEL = "leave it out or give it one"
+
+
+@dataclass(frozen=True)
+class Example:
+    number: int  # in its file, from 1
+    answer: Any  # a label, a list of labels, or None
+    features: dict[str, Any]  # attribute → value; of candidates, each → its attributes
+    task: str  # "one", "several" or "candidates"
+
+
+def kind_of(path: str, given: str, trained: object = None) -> str:
+    """The format of a file: as given, by its name, by its first character; of standard input, the model's."""
+    if given != "auto":
+        return given
+    name = path.removesuffix(".gz")
+    if name.endswith((".jsonl", ".json", ".ndjson")):
+        return "jsonl"
+    if name.endswith((".svm", ".svmlight", ".libsvm")):
+        return "svmlight"
+    if not Path(path).is_file():  # standard input or a pipe, which can be read only once
+        return "svmlight" if trained == "svmlight" else "jsonl"
+    from loglin.corpus.files import open_binary
+
+    with open_binary(path) as stream:
+        try:
+            start = stream.read(4096)
+        except (OSError, EOFError, zlib.error):
+            return "jsonl"  # whose reader will say what is wrong
+    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"") else "svmlight"
+
+
+def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
+    """All examples of a file, which must be of one task; one without an answer is of any."""
+    from loglin.corpus import jsonlines, svmlight
+
+    pairs = jsonlines.examples(path, encoding) if kind == "jsonl" else svmlight.read(path, encoding)
+    task = None
+    for number, (answer, features) in enumerate(pairs, 1):
+        own = "several" if isinstance(answer, list) else "one"
+        if isinstance(features, jsonlines.Candidates):
+            own = "candidates"
+            content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
+        else:
+            content = _attributes(path, number, features)
+        if own == "candidates" or answer is not None:
+            if task not in (None, own):
+                raise LoglinError(
+                    f'{path}: example {number} differs in kind from those before it; give all a "label", all a list '
+                    '"labels", or all "candidates"'
+                )
+            task = own
+        yield Example(number, answer, content, own)
+
+
+def labelled(path: str, kind: str, encoding: str) -> list[Example]:
+    """All examples of a file in which every example has an answer."""
+    found = list(read_examples(path, kind, encoding))
+    for example in found:
+        if example.answer is None:
+            raise LoglinError(f'{path}: example {example.number} has no "label"; {NO_LABEL}')
+    if not found:
+        raise LoglinError(f'{path} holds no examples; write one a line, such as {{"label": "a", "text": "…"}}')
+    return found
+
+
+def name_of(example: Example, path: str, remedy: str = NO_LABEL) -> str:
+    """An example's label as text; JSON may have numbers there."""
+    if example.answer is None:
+        raise LoglinError(f'{path}: example {example.number} has no "label"; {remedy}')
+    if isinstance(example.answer, dict | list):
+        raise LoglinError(
+            f"{path}: the label of example {example.number} is {example.answer!r}; give a string or a number"
+        )
+    return as_text(example.answer)
+
+
+def names_of(example: Example, path: str, remedy: str = NO_LABEL) -> set[str]:
+    """An example's labels as text."""
+    if example.answer is None:
+        raise LoglinError(f'{path}: example {example.number} has no "labels"; {remedy}')
+    if any(isinstance(label, dict | list) or label is None for label in example.answer):
+        raise LoglinError(
+            f"{path}: the labels of example {example.number} are {example.answer!r}; give strings or numbers"
+        )
+    return {as_text(label) for label in example.answer}
+
+
+def as_text(label: Any) -> str:
+    return label if isinstance(label, str) else json.dumps(label)
+
+
+def _attributes(path: str, number: int, features: Any) -> dict[str, float]:
+    """Attributes by name; a complaint about one is told with the file and the number of the example."""
+    from loglin.features.attributes import attributes_of
+
+    found: dict[str, float] = {}
+    try:
+        for name, value in attributes_of(features):
+            found[name] = found.get(name, 0.0) + value
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise LoglinError(f"{path}: example {number}: {error}; correct it") from None
+    return found
+
+
+def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    stream = iter(examples)
+    while batch := list(islice(stream, EXAMPLES_AT_ONCE)):
+        yield batch
