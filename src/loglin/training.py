@@ -113,7 +113,8 @@ def train(
     if options.dtype == "auto" and options.task != "tag" and design.n_tokens * len(labels) < SMALL:
         options = replace(options, dtype="float64")
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
-    problem.require_labels(options.criterion)
+    if options.task == "tag":
+        problem.require_labels(options.criterion)
     dictionary = _dictionary(design, gold, options)
     if options.criterion == "hmm":
         return replace(_counted_model(settings, problem, options, began), dictionary=dictionary)
