@@ -235,3 +235,61 @@ def scaled_rows(scores, transitions, trigrams, alpha) -> Listing:
         factors = [alpha[L], *(alpha[label] for label in y[:-1])][:T]
         listing.append((y, math.fsum(f * s for f, s in zip(factors, parts, strict=True))))
     return listing
+
+
+# ---------------------------------------------------------------------- independent decisions over listed pairs
+
+
+class ListedDecisions:
+    """p(c | d) ∝ exp(w·f(d, c)) with f given: features (examples, classes, features), right class of each, weights.
+
+    Value (−log-likelihood), gradient and everything that an optimizer may ask of independent decisions.
+    """
+
+    def __init__(self, features, gold, weight=None):
+        self.f, self.gold = np.asarray(features, float), np.asarray(gold)
+        n, _, self.n_features = self.f.shape
+        self.weight = np.ones(n) if weight is None else np.asarray(weight, float)
+        self.mass = float(self.weight.sum())
+        self.given = self.f[np.arange(n), self.gold]
+
+    def probabilities(self, w) -> np.ndarray:
+        return np.array([probabilities([((c,), float(s)) for c, s in enumerate(row)]) for row in self.f @ w])
+
+    def __call__(self, w) -> tuple[float, np.ndarray]:
+        p = self.probabilities(w)
+        own = p[np.arange(len(p)), self.gold]
+        return -float(self.weight @ np.log(own)), self._sum(p) - self.empirical()
+
+    def _sum(self, by_pair) -> np.ndarray:
+        return np.einsum("d,dc,dcf->f", self.weight, by_pair, self.f)
+
+    def empirical(self) -> np.ndarray:
+        return self.weight @ self.given
+
+    def feature_sums(self) -> np.ndarray:
+        return self.f.sum(axis=2).ravel()
+
+    def expected_by_level(self, w, levels, n_levels) -> np.ndarray:
+        p, levels = self.probabilities(w), np.reshape(levels, self.f.shape[:2])
+        return np.stack([self._sum(p * (levels == m)) for m in range(n_levels)], axis=1)
+
+    def hessian_product(self, w, v) -> np.ndarray:
+        p, scores = self.probabilities(w), self.f @ v
+        return self._sum(p * (scores - (p * scores).sum(axis=1, keepdims=True)))
+
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.weight @ self.f.min(axis=1), self.weight @ self.f.max(axis=1)
+
+    def differences(self, limit) -> np.ndarray:
+        rows = [
+            self.given[d] - self.f[d, c]
+            for d in range(len(self.f))
+            for c in range(self.f.shape[1])
+            if c != self.gold[d] and self.weight[d] > 0
+        ]
+        return np.array(rows)
+
+    def negative(self) -> int | None:
+        found = np.argwhere(self.f < 0)
+        return int(found[0, 2]) if len(found) else None

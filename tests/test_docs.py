@@ -1,4 +1,4 @@
-"""Every example in README.md, docs/criteria.md and docs/templates.md is run."""
+"""Every example in README.md and in the pages below is run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from loglin.methods.settings import CRITERIA
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-PAGES = {name: (ROOT / name).read_text() for name in ("README.md", "docs/criteria.md", "docs/templates.md")}
-COMMANDS = {"README.md": 9, "docs/criteria.md": 4, "docs/templates.md": 2}  # at least so many
+PAGES = {
+    name: (ROOT / name).read_text()
+    for name in ("README.md", "docs/criteria.md", "docs/optimizers.md", "docs/templates.md")
+}
+COMMANDS = {"README.md": 9, "docs/criteria.md": 4, "docs/optimizers.md": 2, "docs/templates.md": 2}  # at least so many
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:

@@ -283,7 +283,7 @@ def test_which_solver_is_taken():
     assert "duality gap" not in stopped(l1=0.01, l2=0.5)
     with pytest.raises(LoglinError, match="dual ascent needs one l2 above 0 for all weights and no l1"):
         stopped({"optimizer": "dual"}, l1=0.01)
-    with pytest.raises(LoglinError, match="Newton's method has no l1 penalty"):
+    with pytest.raises(LoglinError, match="optimizer newton has no l1 penalty"):
         stopped({"optimizer": "newton"}, l1=0.01)
 
 

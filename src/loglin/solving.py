@@ -11,7 +11,7 @@ import numpy as np
 
 from loglin.corpus.labels import Choices, LabelSets
 from loglin.criteria.likelihood import ConditionalLikelihood
-from loglin.criteria.penalties import Penalized
+from loglin.criteria.separation import SEPARABLE, recession, separated, unbounded
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.transfer import transferred_weights
@@ -20,8 +20,8 @@ from loglin.methods.m_estimation import base_model, m_estimation
 from loglin.methods.problem import Method, Problem
 from loglin.methods.settings import checked_settings
 from loglin.optimize.fit import SINGLE_PRECISION_TOL, fit_weights
-from loglin.optimize.newton import minimize_newton
 from loglin.optimize.record import Iteration, Result, StopTraining
+from loglin.optimize.solvers import DOUBLE, SCALING, decisions_of, solve_by
 from loglin.watch import Watch
 
 
@@ -37,7 +37,9 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
     other = checked_settings(init, None, options.task) | {"init": None}
     problem.require_labels(init)
     base = base_model(other, problem) if init == "m-estimation" else None
-    rough = replace(options, criterion=init, settings=None, max_iter=min(options.max_iter, 100), tol=1e-3)
+    rough = replace(
+        options, criterion=init, optimizer="auto", settings=None, max_iter=min(options.max_iter, 100), tol=1e-3
+    )
     silent = Watch(rough, None, lambda w: None, None)  # type: ignore[arg-type, return-value]
     return solve(other, problem, rough, base, None, silent, interrupted).weights
 
@@ -47,8 +49,8 @@ def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, i
     p = problem
     if options.criterion == "perceptron" and not isinstance(p.gold, LabelSets | Choices):
         criterion = ConditionalLikelihood(p.design, p.gold, p.index, p.weight, np.float32, p.threads)
-        return _perceptron(criterion, first, options, watch, interrupted)
-    l1, l2 = p.l1, p.l2
+        return _perceptron(criterion, first, settings["averaged"], options, watch, interrupted)
+    l1, l2, optimizer = p.l1, p.l2, options.optimizer
     if options.criterion == "m-estimation":
         method = m_estimation(settings, problem, base)
         method.start = first
@@ -57,29 +59,96 @@ def solve(settings, problem: Problem, options: Any, base, first, watch: Watch, i
             l1, l2 = np.concatenate([l1, options.l1 * more]), np.concatenate([l2, options.l2 * more])
             method.start = None if first is None else np.concatenate([first, 0 * more])
         uniform = not np.any(l1) and np.all(l2 == l2[0]) and l2[0] > 0
-        optimizer = settings["optimizer"]
-        if optimizer == "newton":
-            return _newton(method, l1, l2, options, watch, interrupted)
+        if optimizer == "auto":  # the setting's lbfgs is the default without its dual ascent
+            optimizer = settings["optimizer"]
         if optimizer == "dual" and not uniform:
             raise LoglinError("dual ascent needs one l2 above 0 for all weights and no l1; set optimizer to lbfgs")
         if optimizer == "dual" or (optimizer == "auto" and uniform and first is None):
             return _dual_ascent(method, float(l2[0]), options, watch, interrupted)
+        if optimizer == "lbfgs" and options.optimizer == "auto":
+            optimizer = "auto"
     else:
         method = method_for(options.criterion, settings, problem, first)
-    return fit_weights(
-        method.make,
-        l1=l1,
-        l2=l2,
-        start=method.start,
-        warm_start=options.warm_start,
-        scaled=options.scaled,
-        dtype=options.dtype,
-        max_iter=options.max_iter,
-        tol=options.tol,
-        seed=options.seed,
-        callback=watch,
-        stop=interrupted,
-    )
+    return _fitted(optimizer, method, l1, l2, problem, options, watch, interrupted)
+
+
+def _fitted(optimizer: str, method: Method, l1, l2, problem: Problem, options: Any, watch: Watch, interrupted):
+    """Weights by a general optimizer; without any penalty, separable classes end it."""
+    made: list = [None]
+
+    def make(dtype: type) -> Any:
+        made[0] = method.make(dtype)
+        return made[0]
+
+    no_prior = not np.any(l1) and not np.any(l2)
+
+    def follow(iteration: Iteration, weights: np.ndarray) -> None:
+        watch(iteration, weights)
+        if no_prior and separated(made[0]):
+            raise StopTraining(SEPARABLE)
+
+    limits: dict[str, Any] = {"max_iter": options.max_iter, "tol": options.tol, "seed": options.seed}
+    limits |= {"l1": l1, "l2": l2, "callback": follow, "stop": interrupted}
+    if optimizer in ("auto", "lbfgs"):
+        plain = optimizer == "lbfgs"
+        result = fit_weights(
+            make,
+            start=method.start,
+            warm_start=options.warm_start and not plain,
+            scaled=options.scaled and not plain,
+            dtype=options.dtype,
+            **limits,
+        )
+    else:
+        criterion = make(np.float64 if optimizer in DOUBLE else _precision(options))
+        if optimizer in SCALING:
+            _refuse_negative(optimizer, decisions_of(optimizer, criterion), problem)
+        result = solve_by(optimizer, criterion, method.start, **limits)
+    free = (l1 == 0) & (l2 == 0)
+    if result.stopped == SEPARABLE:
+        result.unbounded = SEPARABLE
+    elif free.any():
+        _report_unbounded(result, made[0], problem, free)
+    return result
+
+
+def _refuse_negative(optimizer: str, decisions: Any, problem: Problem) -> None:
+    found = decisions.negative()
+    if found is not None:
+        raise LoglinError(
+            f"optimizer {optimizer} needs values of at least 0, and the attribute {_name(problem, found)[0]} has a "
+            "negative one; shift its values, split it into a positive and a negative attribute, or use optimizer auto"
+        )
+
+
+def _report_unbounded(result: Result, criterion: Any, problem: Problem, free: np.ndarray) -> None:
+    """Add to the result what proves that no finite weights are best."""
+    decisions = getattr(criterion, "decisions", None)
+    if decisions is None:
+        return
+    growing = unbounded(decisions, free)
+    remedy = "give l2 above 0" if free.all() else "give them a penalty too, or data in which other classes have them"
+    if len(growing):
+        attribute, label = _name(problem, int(growing[0]))
+        result.unbounded = (
+            f"{len(growing):,} of {len(free):,} weights have no finite optimum without a prior, such as that of "
+            f"{attribute}{label}; {remedy}"
+        )
+    elif free.all() and recession(decisions, free):
+        result.unbounded = f"some classes are separable from others: without a prior weights grow without end; {remedy}"
+    if result.unbounded:
+        result.converged = False
+        result.stopped += f"; {result.unbounded}"
+
+
+def _name(problem: Problem, feature: int) -> tuple[str, str]:
+    """The attribute of a feature, and its label where it has one, as people know them."""
+    index = problem.index
+    if feature >= len(index.labels):
+        return "a label bigram", ""
+    attribute = int(np.searchsorted(index.ptr, feature, side="right")) - 1
+    label = "" if isinstance(problem.gold, Choices) else f" for {problem.labels[index.labels[feature]]}"
+    return problem.extractor.attribute_name(attribute), label
 
 
 def _dual_ascent(method: Method, l2: float, options: Any, watch: Watch, interrupted) -> Result:
@@ -106,29 +175,7 @@ def _dual_ascent(method: Method, l2: float, options: Any, watch: Watch, interrup
     return Result(weights, value, stopped, converged, history, len(history))
 
 
-def _newton(method: Method, l1, l2, options: Any, watch: Watch, interrupted) -> Result:
-    if np.any(l1):
-        raise LoglinError("Newton's method has no l1 penalty; set l1 to 0 or optimizer to lbfgs")
-    criterion = method.make(np.float64)
-    start = np.zeros(criterion.n_features) if method.start is None else method.start
-
-    def report(iteration: Iteration, weights: np.ndarray) -> None:
-        watch(iteration, weights)
-        if reason := interrupted():
-            raise StopTraining(reason)
-
-    return minimize_newton(
-        Penalized(criterion, l2),
-        lambda w, v: criterion.hessian_product(w, v) + l2 * v,
-        start,
-        scale=1 / (criterion.curvature(start).astype(np.float64) + l2 + 1e-12),
-        max_iter=options.max_iter,
-        tol=options.tol,
-        callback=report,
-    )
-
-
-def _perceptron(criterion, start, options: Any, watch: Watch, interrupted) -> Result:
+def _perceptron(criterion, start, averaged: bool, options: Any, watch: Watch, interrupted) -> Result:
     learner = StochasticLearner(criterion, options.seed)
     if start is not None:
         learner.reset(start)
@@ -152,7 +199,7 @@ def _perceptron(criterion, start, options: Any, watch: Watch, interrupted) -> Re
             stopped = reason
         return bool(reason)
 
-    weights = learner.perceptron(epochs, report)
+    weights = learner.perceptron(epochs, report, averaged)
     return Result(weights, history[-1].value, stopped, True, history, len(history))
 
 

@@ -25,7 +25,7 @@ from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import scale_factors
 from loglin.methods.m_estimation import base_model, counted_hmm
 from loglin.methods.problem import Problem
-from loglin.methods.settings import BASES, checked_settings
+from loglin.methods.settings import BASES, check_optimizer, checked_settings
 from loglin.model import Model
 from loglin.optimize.record import Iteration
 from loglin.parallel.threads import Threads
@@ -49,6 +49,7 @@ class Options:
     task: str = "tag"  # or "classify": each example alone; "rank": each among candidates of its own
     l1: float = 0.0
     l2: float = 1.0
+    optimizer: str = "auto"  # see methods.settings.OPTIMIZERS
     order: int = 1
     all_features: bool = False
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
@@ -68,11 +69,12 @@ class Options:
     instance_weights: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        checked_settings(self.criterion, self.settings, self.task)
+        settings = checked_settings(self.criterion, self.settings, self.task)
         for name in ("l1", "l2", "tol"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise LoglinError(f"{name} is {value!r}; give a number of at least 0")
+        check_optimizer(self.optimizer, self.criterion, settings, self.l1)
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
         if type(self.cutoff) is not int or self.cutoff < 1:
@@ -131,6 +133,8 @@ def train(
     with interruptible() as interrupted:
         first = transferred_weights(start, extractor, labels, index) if start is not None else None
         first = initial_weights(settings, problem, options, interrupted) if first is None else first
+        if first is None and options.criterion == "likelihood" and options.optimizer == "auto":
+            first = _class_shares(problem, unpenalized)
         result = solve(settings, problem, options, base, first, watch, interrupted)
     if not math.isfinite(result.value):
         raise LoglinError(
@@ -147,10 +151,25 @@ def train(
         "evaluations": result.evaluations,
         "stopped": stopped,
         "converged": result.converged,
+        "unbounded": result.unbounded,
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
     return model
+
+
+def _class_shares(problem: Problem, intercept: np.ndarray | None) -> np.ndarray | None:
+    """Weights that say nothing but how frequent the classes are, nearer than zero; None without an intercept."""
+    if intercept is None or not problem.gold.all_certain:
+        return None
+    has = problem.gold.allowed().astype(np.float64)
+    weight = np.ones(len(has)) if problem.weight is None else problem.weight
+    share = np.clip(weight @ has / weight.sum(), 0.5 / len(has), 1 - 0.5 / len(has))
+    bias = np.log(share) - (np.log(1 - share) if isinstance(problem.gold, LabelSets) else 0.0)
+    weights = np.zeros(problem.index.n_features)
+    feature = np.repeat(intercept, np.diff(problem.index.ptr))
+    weights[: len(feature)][feature] = bias[problem.index.labels[feature]]
+    return weights
 
 
 def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> Problem:

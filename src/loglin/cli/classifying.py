@@ -17,7 +17,7 @@ from loglin.cli import options as shared
 from loglin.errors import LoglinError
 
 EXAMPLES_AT_ONCE = 1000
-_OPTIONS = ("l1", "l2", "max_iter", "tol", "threads", "seed")
+_OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed")
 
 example_format = click.option(
     "--format",
@@ -30,6 +30,7 @@ example_format = click.option(
 
 @click.command("classify-train")
 @click.argument("data")
+@shared.optimizer
 @click.option("--dev", help="Held-out file; training stops when its accuracy no longer rises.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")

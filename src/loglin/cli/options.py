@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from loglin.errors import LoglinError
+from loglin.methods.settings import OPTIMIZERS
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
@@ -21,6 +22,9 @@ label_column = click.option(
     default=-1,
     show_default=True,
     help="Column of the labels, from 0, or from -1 backwards.",
+)
+optimizer = click.option(
+    "--optimizer", type=click.Choice(OPTIMIZERS), default="auto", show_default=True, help="How weights are found."
 )
 decoding = click.option(
     "--decoding",

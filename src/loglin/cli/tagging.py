@@ -19,6 +19,7 @@ from loglin.methods.settings import CRITERIA
 @click.option("--template", help="Template file (CRF++ / Wapiti syntax); default: words and their spelling.")
 @click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
+@shared.optimizer
 @click.option("--dev", help="Held-out file; training stops when its score no longer rises.")
 @click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
@@ -90,6 +91,7 @@ def train_command(data, template, output, as_json, **given) -> None:
             k: given[k]
             for k in (
                 "criterion",
+                "optimizer",
                 "l1",
                 "l2",
                 "order",

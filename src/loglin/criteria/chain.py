@@ -48,6 +48,7 @@ class ChainCriterion(ABC):
         self.order = 2 if len(index.triples) else 1
         self.losses = np.zeros(design.n_sentences)  # of every sentence at the last weights
         self.evaluations = 0
+        self.epochs = 0.0  # stochastic passes over the sentences, or parts of one
 
     @property
     def stochastic(self) -> ChainCriterion | None:

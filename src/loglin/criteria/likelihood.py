@@ -7,9 +7,12 @@ length one. With costs, u gains exp(cost) for every wrong label of Bᵢ: softmax
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from loglin.criteria.chain import ChainCriterion
+from loglin.criteria.decisions import HALF, TokenDecisions
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
@@ -28,9 +31,26 @@ class ConditionalLikelihood(ChainCriterion):
     def stochastic(self) -> ConditionalLikelihood:
         return self
 
+    @cached_property
+    def decisions(self) -> TokenDecisions | None:
+        """The pairs of independent decisions; None for chains and partial labels."""
+        alone, certain = np.all(np.diff(self.design.offsets) == 1), np.all(self.gold.codes >= 0)
+        return TokenDecisions(self) if alone and certain else None
+
+    def all_right(self) -> bool:
+        """Whether the last weights give every observed sequence more than half of the probability.
+
+        Then it scores strictly best everywhere, and c·w gives it a probability that goes to 1 with c.
+        """
+        if np.any(self.gold.codes < 0):
+            return False
+        weight = self.instance if self.instance.size else np.ones(1)
+        return bool(np.all((self.losses < HALF * weight) | (weight == 0)))
+
     def weigh(self, instance_weights: np.ndarray) -> None:
         """Other weights of sentences from now on."""
         self.instance, self._empirical = np.asarray(instance_weights, self.dtype), None
+        self.__dict__.pop("decisions", None)
 
     def _given(self, sentences: np.ndarray, size: int) -> np.ndarray:
         """Label n-grams (size 2 or 3) observed in those of the sentences that are free of doubt.

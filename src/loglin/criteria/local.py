@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loglin.corpus.labels import Gold
+from loglin.criteria.decisions import TokenDecisions
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.index import FeatureIndex
@@ -161,6 +162,13 @@ class LocalLikelihood:
     def stochastic(self) -> ConditionalLikelihood | None:
         """What a stochastic warm start may learn from: the same weights, met one instance at a time."""
         return self.model if self.tied is None else None
+
+    @property
+    def decisions(self) -> TokenDecisions | None:
+        return self.model.decisions if self.tied is None else None
+
+    def all_right(self) -> bool:
+        return self.model.all_right()
 
     # ------------------------------------------------------------------ attributes
 

@@ -6,12 +6,13 @@ convergence. The step size is searched on a sample, so it needs no tuning (docs/
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
+from loglin.criteria.penalties import shortest
 from loglin.criteria.scoring import Scorer
 from loglin.features.design import Design
 from loglin.kernels import stochastic as kernels
@@ -35,8 +36,8 @@ class Penalties:
     l2: np.ndarray
     l1_rows: np.ndarray
     l2_rows: np.ndarray
-    l1_pairs: float
-    l2_pairs: float
+    l1_pairs: np.ndarray
+    l2_pairs: np.ndarray
 
 
 class StochasticLearner:
@@ -71,12 +72,18 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ weights in and out
 
-    def get(self) -> np.ndarray:
-        """All weights as one vector."""
-        weights = self.weights.astype(np.float64)
-        self._read_rows(self.table, weights)
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the weights are: rows of the table, single weights, label bigrams."""
+        return self.table, self.weights, self.T
+
+    def get(self, arrays: Sequence[np.ndarray] | None = None) -> np.ndarray:
+        """All weights as one vector; those in ``arrays`` instead of our own."""
+        table, single, T = self.arrays if arrays is None else arrays
+        weights = single.astype(np.float64)
+        self._read_rows(table, weights)
         transition = self.index.split(weights)[2]
-        transition[:] = self.T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+        transition[:] = T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
         return weights
 
     def _read_rows(self, table: np.ndarray, out: np.ndarray) -> None:
@@ -96,6 +103,7 @@ class StochasticLearner:
     def descend(self, order: np.ndarray, step: float, share: float = 1.0, patience: int = 0) -> float:
         """One step for each sentence of ``order``; returns the sum of losses met on the way."""
         criterion, width = self.criterion, self.scorer.width
+        criterion.epochs += len(order) / max(len(self.sentences), 1)
         M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
         M_exp = np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0]
         return kernels.descend(
@@ -148,15 +156,22 @@ class StochasticLearner:
         rows, first = self.scorer.row_of[has_row], self.index.ptr[:-1][has_row]
 
         def by_row(strength: np.ndarray) -> np.ndarray:
-            table = np.zeros((len(self.table), 1))
-            table[rows, 0] = strength[first]
+            if np.array_equal(strength[: len(self.index.labels)], np.repeat(_first(strength, self.index.ptr), counts)):
+                table = np.zeros((len(self.table), 1))
+                table[rows, 0] = strength[first]
+                return shortest(table)
+            table = np.zeros(self.table.shape)
+            fill_table(0, len(counts), self.index.ptr, self.index.labels, self.scorer.row_of, strength, table)
             return table
 
-        def pairs(strength: np.ndarray) -> float:
-            part = self.index.split(strength)[2]
-            return float(part.mean()) if len(part) else 0.0
+        def pairs(strength: np.ndarray) -> np.ndarray:
+            part = shortest(self.index.split(strength)[2])
+            if len(part) > 1:
+                part = np.zeros(self.T.shape)
+                part[:, : self.index.n_labels] = self.index.transitions(strength)
+            return part if len(part) else np.zeros(1)
 
-        return Penalties(l1, l2, by_row(l1), by_row(l2), pairs(l1), pairs(l2))
+        return Penalties(shortest(l1), shortest(l2), by_row(l1), by_row(l2), pairs(l1), pairs(l2))
 
     def warm_start(
         self,
@@ -184,7 +199,7 @@ class StochasticLearner:
                 few = 1 + len(self.sentences) // 20
                 loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
             else:
-                loss = self._descent_epoch(step * FALLING_STEPS[epoch], penalty)
+                loss = self.descent_epoch(lambda done, size=step * FALLING_STEPS[epoch]: size, penalty)
             if report is not None:
                 report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
@@ -198,11 +213,17 @@ class StochasticLearner:
         weights = self.get()
         return weights if np.isfinite(weights).all() else np.zeros_like(weights)
 
-    def _descent_epoch(self, step: float, penalty: Penalties) -> float:
-        n, loss = len(self.sentences), 0.0
+    def descent_epoch(
+        self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None
+    ) -> float:
+        """A step for each sentence in random order, of the size that step_at(share done) tells; the losses met."""
+        n, loss, done = len(self.sentences), 0.0, 0
         for block in np.array_split(self.rng.permutation(self.sentences), min(BLOCKS, n)):
+            step = step_at(done / n)
             loss += self.descend(block, step)
             self.shrink(penalty, step * len(block) / n)
+            done += len(block)
+            block_done()
         return loss
 
     def search_step(self, penalty: Penalties) -> float:
@@ -235,12 +256,20 @@ class StochasticLearner:
         self.reset(zero)
         return step
 
+    def safe_step(self) -> float:
+        """1 / max ‖f‖², with which no step rises above the loss of its own sentence: its Hessian is below ½·‖f‖²."""
+        tokens, offsets = self.criterion.design.unfolded(), self.criterion.design.offsets
+        squares = tokens.values**2 if tokens.values.size else np.ones(len(tokens.ids))
+        by_token = np.diff(np.concatenate([[0.0], np.cumsum(squares)])[tokens.ptr])
+        roots = np.concatenate([[0.0], np.cumsum(np.sqrt(by_token) + 1.0)])  # 1 for the step from the label before
+        return float(1 / max(np.diff(roots[offsets]).max(initial=1.0) ** 2, 1.0))
+
     # ------------------------------------------------------------------ perceptron
 
-    def perceptron(self, epochs: int, report: Callable | None = None) -> np.ndarray:
-        """Averaged weights of the structured perceptron.
+    def perceptron(self, epochs: int, report: Callable | None = None, averaged: bool = True) -> np.ndarray:
+        """Weights of the structured perceptron: their average over all sentences met, or the last ones.
 
-        After every epoch ``report(epoch, mistakes, average)`` may end it by returning True.
+        After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
         """
         table_sum, weights_sum, T_sum = (np.zeros_like(a) for a in (self.table, self.weights, self.T))
         cube, cube_sum, has_triple = self._cubes()
@@ -270,18 +299,15 @@ class StochasticLearner:
                 predicted,
             )
 
-            def average(clock=clock) -> np.ndarray:
-                sums = weights_sum.astype(np.float64)
-                self._read_rows(table_sum, sums)
-                weights, triples = self.get(), self.index.triples
-                self.index.split(sums)[2][:] = T_sum[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
-                self.index.split(sums)[3][:] = cube_sum.reshape(-1)[triples]
-                self.index.split(weights)[3][:] = cube.reshape(-1)[triples]
-                return weights - sums / max(clock, 1.0)
+            def learned(clock=clock) -> np.ndarray:
+                sums, weights = self.get((table_sum, weights_sum, T_sum)), self.get()
+                self.index.split(sums)[3][:] = cube_sum.reshape(-1)[self.index.triples]
+                self.index.split(weights)[3][:] = cube.reshape(-1)[self.index.triples]
+                return weights - sums / max(clock, 1.0) if averaged else weights
 
-            if (report is not None and report(epoch + 1, int(mistakes), average)) or mistakes == 0:
+            if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break
-        return average()
+        return learned()
 
     def _cubes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Label trigrams as a cube, their sums for the average, and which there are; empty in first order."""
@@ -292,3 +318,8 @@ class StochasticLearner:
         has = np.zeros(L**3, bool)
         has[self.index.triples] = True
         return cube, np.zeros_like(cube), has.reshape(cube.shape)
+
+
+def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """That of every attribute's first weight; anything for one without weights."""
+    return strength[np.minimum(ptr[:-1], len(strength) - 1)]

@@ -61,6 +61,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self.classes_ = np.array(model.labels)
         self.n_iter_ = max(1, model.record.get("iterations", 1))
         self._decoder = Decoder(model, self.threads)
+        self._bias = self.intercept_ if isinstance(model.extractor, MatrixExtractor) else None
         return self
 
     # ------------------------------------------------------------------ inputs
@@ -92,26 +93,33 @@ class Classifier(ClassifierMixin, BaseEstimator):
             free[code] = True
         return free
 
-    def _design(self, X: Any) -> Design:
+    def _design(self, X: Any, intercept: bool = True) -> Design:
         check_is_fitted(self, "model_")
         if isinstance(self.model_.extractor, MatrixExtractor):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            return self.model_.extractor.transform(X)
+            return self.model_.extractor.transform(X, intercept)
         return self.model_.extractor.transform(self._examples(list(X)))
 
     # ------------------------------------------------------------------ prediction
 
+    def _scores(self, X: Any) -> np.ndarray:
+        """Sums of votes (examples, classes); the intercepts of a matrix are added at the end, all in one go."""
+        design = self._design(X, intercept=False)
+        scores = self._decoder.scores(design)
+        if isinstance(self.model_.extractor, MatrixExtractor):
+            scores += self._bias
+        return scores
+
     def _local(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Local:
-        design = self._design(X)
-        mask = None
+        scores, mask = self._scores(X), None
         if candidates is not None:
             labels = self.classes_.tolist()
             mask = np.array([np.isin(np.arange(len(labels)), codes(labels, c, i)) for i, c in enumerate(candidates)])
-        return Local(self._decoder.scores(design), mask)
+        return Local(scores, mask)
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """The most probable class of every example."""
-        best, _ = self._local(X, candidates).best()
+        best = self._scores(X).argmax(axis=1) if candidates is None else self._local(X, candidates).best()[0]
         return self.classes_[best]
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:

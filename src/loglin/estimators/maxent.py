@@ -17,6 +17,7 @@ from loglin.decode import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes
+from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluate import best_threshold
 from loglin.features.attributes import AttributeExtractor
 from loglin.model import Model
@@ -56,6 +57,7 @@ class MaxEnt(Classifier):
         probabilities within about 1e-5 of the optimum's; 1e-6 is enough for most uses and takes half the time.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}.
+    optimizer : as for ``Tagger``.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class MaxEnt(Classifier):
         warm_start: bool = False,
         dtype: str = "auto",
         class_weight: Mapping | None = None,
+        optimizer: str = "auto",
     ):
         self.criterion = criterion
         self.settings = settings
@@ -104,6 +107,7 @@ class MaxEnt(Classifier):
         self.warm_start = warm_start
         self.dtype = dtype
         self.class_weight = class_weight
+        self.optimizer = optimizer
 
     # ------------------------------------------------------------------ training
 
@@ -145,6 +149,7 @@ class MaxEnt(Classifier):
             callback=self._call,
             unpenalized=self._intercepts(extractor),
         )
+        warn_if_unbounded(model)
         if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
             model = replace(model, decoding=model.decoding | {"threshold": _checked_threshold(chosen)})
@@ -157,6 +162,7 @@ class MaxEnt(Classifier):
             criterion=self.criterion,
             task=task,
             settings=self.settings,
+            optimizer=self.optimizer,
             l1=self.l1,
             l2=self.l2,
             all_features=self.all_features or task == "rank",
@@ -176,7 +182,9 @@ class MaxEnt(Classifier):
         extractor = AttributeExtractor()
         design = extractor.fit(lists.attributes, self.min_count)
         options = self._options("rank", sample_weight)
-        return self._adopt(train(design, extractor, lists.classes, lists.choices, options, callback=self._call))
+        model = train(design, extractor, lists.classes, lists.choices, options, callback=self._call)
+        warn_if_unbounded(model)
+        return self._adopt(model)
 
     @staticmethod
     def _gold(y, n: int, candidates) -> tuple[list, Gold]:
@@ -242,7 +250,7 @@ class MaxEnt(Classifier):
 
     def _label_values(self, X: Any) -> np.ndarray:
         """Of label sets, what is compared with the threshold: probabilities, or scores of a margin or a regression."""
-        scores = self._decoder.scores(self._design(X))
+        scores = self._scores(X)
         return 1 / (1 + np.exp(-scores)) if self.model_.decoding["link"] == "logistic" else scores
 
     def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
@@ -284,10 +292,10 @@ class MaxEnt(Classifier):
     def decision_function(self, X: Any) -> np.ndarray:
         """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
         if self._several:
-            return self._decoder.scores(self._design(X))
+            return self._scores(X)
         if self.model_.task == "rank":
             return np.array(self._ranked(X, None)[0])
-        scores = self._local(X).scores
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:

@@ -108,8 +108,8 @@ class NaiveBayes(Classifier):
             return design
         return replace(design, tokens=naive_bayes.presence(design.tokens, design.n_attributes))
 
-    def _design(self, X: Any) -> Design:
-        return self._presence(super()._design(X))
+    def _design(self, X: Any, intercept: bool = True) -> Design:
+        return self._presence(super()._design(X, intercept))
 
     def _counted(self, design, gold: Gold, intercept: np.ndarray, labels: list, weight: np.ndarray) -> np.ndarray:
         """The joint model's weights (attributes, classes)."""

@@ -15,6 +15,7 @@ from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
+from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluate import Evaluation, evaluate_labels
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
@@ -39,6 +40,8 @@ class Tagger(BaseEstimator):
     features : a function from a sentence to a list with the attributes of each token.
         Without either, tokens that are strings get a default template, and tokens that are dicts or
         lists of strings are taken as attributes.
+    optimizer : "auto" (a stochastic start, then L-BFGS), "lbfgs", "gradient", "conjugate-gradient", "newton", "gis",
+        "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
     order : 1 or 2, how many labels a label looks back.
     all_features : weights for all (attribute, label) pairs, not only those seen.
@@ -81,6 +84,7 @@ class Tagger(BaseEstimator):
         dtype: str = "auto",
         label_weights: Mapping | None = None,
         settings: Mapping | None = None,
+        optimizer: str = "auto",
     ):
         self.criterion = criterion
         self.template = template
@@ -104,6 +108,7 @@ class Tagger(BaseEstimator):
         self.dtype = dtype
         self.label_weights = label_weights
         self.settings = settings
+        self.optimizer = optimizer
 
     # ------------------------------------------------------------------ training
 
@@ -130,11 +135,13 @@ class Tagger(BaseEstimator):
         )
         if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
+        warn_if_unbounded(model)
         return self._adopt(model)
 
     def _options(self, sample_weight) -> Options:
         return Options(
             criterion=self.criterion,
+            optimizer=self.optimizer,
             l1=self.l1,
             l2=self.l2,
             order=self.order,
@@ -273,6 +280,7 @@ class Tagger(BaseEstimator):
         options = model.record.get("options", {})
         known = (
             "criterion",
+            "optimizer",
             "l1",
             "l2",
             "all_features",

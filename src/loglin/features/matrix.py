@@ -23,21 +23,18 @@ class MatrixExtractor:
         self.n_columns = X.shape[1]
         return self.transform(X)
 
-    def transform(self, X) -> Design:
-        """The design of a checked NumPy array or SciPy CSR matrix."""
+    def transform(self, X, intercept: bool = True) -> Design:
+        """The design of a checked NumPy array or SciPy CSR matrix; ``intercept=False`` leaves its attribute out."""
         n = X.shape[0]
         if hasattr(X, "indptr"):
-            ptr, ids, values = (
-                X.indptr.astype(np.int64),
-                X.indices.astype(np.int32),
-                X.data.astype(np.float64),
-            )
+            ptr, ids = X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False)
+            values = X.data.astype(np.float64, copy=False)
         else:
             ptr = np.arange(n + 1, dtype=np.int64) * self.n_columns
             ids = np.tile(np.arange(self.n_columns, dtype=np.int32), n)
             values = np.asarray(X, np.float64).reshape(-1)
         tokens = Incidence(ptr, ids, NO_VALUES if len(values) and np.all(values == 1) else values)
-        if self.intercept:
+        if self.intercept and intercept:
             always = Incidence(np.arange(n + 1, dtype=np.int64), np.full(n, self.n_columns, np.int32))
             tokens = tokens.joined(always)
         return Design(np.arange(n + 1, dtype=np.int64), tokens, Incidence.empty(n), self.n_attributes, 0)

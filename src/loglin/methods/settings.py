@@ -11,6 +11,10 @@ from loglin.errors import LoglinError
 
 NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
 
+OPTIMIZERS = (
+    "auto", "lbfgs", "gradient", "conjugate-gradient", "newton", "gis", "iis", "sgd", "averaged-sgd",
+)  # fmt: skip
+WITHOUT_L1 = ("gradient", "conjugate-gradient", "newton", "gis", "iis", "averaged-sgd")
 BASES = ("hmm", "uniform", "empirical", "sampled")
 
 # criterion → setting → (default, allowed)
@@ -21,7 +25,7 @@ _START = {"init": (None, "a criterion or a model")}
 _FROM_CRF = {"init": ("crf", "a criterion or a model")}
 CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "crf": dict(_START),
-    "perceptron": dict(_START),
+    "perceptron": _START | {"averaged": (True, FLAG)},
     "memm": _START | _LOCAL,
     "pseudolikelihood": _START | {"nota": ("none", ("none", "all", "one"))},
     "piecewise": _START
@@ -78,6 +82,21 @@ def checked_settings(criterion: str, given: Mapping | None, task: str = "tag") -
             continue
         values[name] = checked_value(f"{criterion}'s setting {name}", value, known[name][1])
     return values
+
+
+def check_optimizer(optimizer: str, criterion: str, settings: Mapping, l1: float) -> None:
+    """Refuse an unknown optimizer, and what is known to make no sense before the data are seen."""
+    if optimizer not in OPTIMIZERS:
+        raise LoglinError(f"no optimizer is called {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
+    if optimizer == "auto":
+        return
+    if criterion in ("hmm", "perceptron"):
+        raise LoglinError(f"criterion {criterion} has its own way to weights; leave optimizer at auto")
+    if l1 and optimizer in WITHOUT_L1:
+        raise LoglinError(f"optimizer {optimizer} has no l1 penalty; set l1 to 0, or optimizer to auto, lbfgs or sgd")
+    own = settings.get("optimizer", "auto")
+    if own not in ("auto", optimizer):
+        raise LoglinError(f"optimizer is {optimizer} and m-estimation's setting optimizer {own}; give one of them")
 
 
 def checked_value(place: str, value: Any, allowed: Any) -> Any:

@@ -23,7 +23,8 @@ KINDS = ("multinomial", "bernoulli")
 def presence(lists: Incidence, n_attributes: int) -> Incidence:
     """There or not: every attribute of a list once, whatever its value, and none whose value is 0."""
     values = lists.values if lists.values.size else np.ones(len(lists.ids))
-    X = sparse.csr_matrix((values, lists.ids, lists.ptr), shape=(lists.n_lists, n_attributes))
+    shape = lists.n_lists, n_attributes
+    X = sparse.csr_matrix((values, lists.ids, lists.ptr), shape=shape, copy=True)  # they may be the user's
     X.sum_duplicates()
     X.eliminate_zeros()
     return Incidence(X.indptr.astype(np.int64), X.indices.astype(np.int32))

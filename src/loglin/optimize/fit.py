@@ -1,6 +1,8 @@
 """The default way to the optimum: a stochastic warm start, then L-BFGS in scaled variables.
 
-The finisher decides convergence, so the answer does not depend on the warm start. Float32 carries the
+Without a warm start, the first iterations only look around: the Hessian's diagonal at their end is a better guess of
+the optimum's than that at the start, and L-BFGS begins anew with it (documents in 52 classes: 100 iterations in
+place of 150). The finisher decides convergence, so the answer does not depend on the warm start. Float32 carries the
 objective to about 1e-5 of itself; a smaller ``tol`` is finished in float64.
 """
 
@@ -8,12 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from loglin.criteria.independent import IndependentLosses
-from loglin.criteria.penalties import Penalized
+from loglin.criteria.penalties import Penalized, shortest
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
@@ -21,6 +24,7 @@ from loglin.optimize.together import minimize_together
 
 SINGLE_PRECISION_TOL = 1e-5
 NEAR_POWER, FAR_POWER = 0.9, 0.5  # of the Hessian's diagonal, near the optimum and far from it
+FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
 FAR_TOL = 0.2  # far from the optimum gains fall more slowly than a geometric series: ask for more
 
 
@@ -50,21 +54,27 @@ def fit_weights(
         precisions = [np.float32]
     weights, evaluations, near = start, 0, False
     history: list[Iteration] = []
-    for precision in precisions:
-        criterion = make_criterion(precision)
+    phases = [(precision, max_iter) for precision in precisions]
+    looks = scaled and not warm_start and max_iter > 5 * FIRST_LOOK  # a short run has no time for it
+    if looks:
+        phases.insert(0, (precisions[0], FIRST_LOOK))
+    criterion: Any = None
+    for number, (precision, limit) in enumerate(phases):
+        if criterion is None or precision is not phases[number - 1][0]:
+            criterion = make_criterion(precision)
         if weights is None and warm_start and criterion.stochastic is not None:
             weights, near, reason = _warm_start(criterion, l1, l2, seed, stop)
             if reason:
                 value = _objective(criterion, weights, l1, l2)
                 return Result(weights, value, reason, False, [], 1)
         weights = np.zeros(criterion.n_features) if weights is None else weights
-        last = precision is precisions[-1]
+        last = number == len(phases) - 1
         offset = evaluations
 
         def report(iteration: Iteration, w: np.ndarray, offset=offset) -> None:
             seconds = time.perf_counter() - began
-            number, done = len(history) + 1, iteration.evaluations + offset
-            history.append(Iteration(number, iteration.value, iteration.gradient_norm, iteration.active, done, seconds))
+            counts = {"number": len(history) + 1, "evaluations": iteration.evaluations + offset}
+            history.append(replace(iteration, **counts, seconds=seconds))
             if callback is not None:
                 callback(history[-1], w)
             reason = stop()
@@ -75,18 +85,21 @@ def fit_weights(
             "l1": l1,
             "scale": _scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
             "memory": memory,
-            "max_iter": max_iter - len(history),
+            "max_iter": min(limit, max_iter) - len(history),
             "tol": (tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
             "callback": report,
         }
         if isinstance(criterion, IndependentLosses) and criterion.is_full:
             result = minimize_together(criterion, weights, l2=l2, **how)
         else:
-            result = minimize(Penalized(criterion, _shortest(l2)), weights, **how)
+            result = minimize(Penalized(criterion, shortest(l2)), weights, **how)
+        looked = looks and number == 0 and len(result.iterations) >= FIRST_LOOK
         weights, evaluations = result.weights, evaluations + result.evaluations
         result.iterations, result.evaluations = history, criterion_passes(criterion, evaluations)
-        if not result.converged:
+        if not result.converged and not looked:
             break
+    if not result.converged and len(history) >= max_iter:
+        result.stopped = f"max_iter = {max_iter} iterations were reached before convergence"
     return result
 
 
@@ -109,13 +122,8 @@ def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | 
 
 
 def _objective(criterion, weights, l1, l2) -> float:
-    value, _ = Penalized(criterion, _shortest(l2))(weights)
+    value, _ = Penalized(criterion, shortest(l2))(weights)
     return value + float(l1 @ np.abs(weights))
-
-
-def _shortest(l2: np.ndarray) -> np.ndarray:
-    """One number in place of many equal ones."""
-    return l2[:1] if len(l2) and np.all(l2 == l2[0]) else l2
 
 
 def _scale(criterion, weights: np.ndarray, l2: np.ndarray, power: float) -> np.ndarray:

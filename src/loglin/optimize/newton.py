@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from loglin.kernels import vectors as kernels
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -35,7 +36,7 @@ def minimize_newton(
     for number in range(1, max_iter + 1):
         direction, products = _quadratic_step(partial(hessian_product, w), gradient.astype(np.float64), scale)
         evaluations += products
-        promise = -float(np.dot(gradient, direction))
+        promise = -kernels.dot(gradient, direction)
         if promise <= tol * max(abs(value), 1e-300):
             return Result(
                 w, value, f"a Newton step promises less than tol = {tol:g}", True, journal.iterations, evaluations
@@ -52,7 +53,7 @@ def minimize_newton(
             return Result(w, value, stopped, True, journal.iterations, evaluations)
         w, value, gradient = w + step * direction, trial, slope
         try:
-            journal.note(number, value, float(np.linalg.norm(gradient)), w, evaluations)
+            journal.note(number, value, kernels.norm(gradient), w, evaluations)
         except StopTraining as stop:
             return Result(w, value, str(stop), False, journal.iterations, evaluations)
     stopped = f"max_iter = {max_iter} iterations were reached before convergence"
@@ -63,19 +64,19 @@ def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[n
     """d with H·d ≈ −g, and the number of Hessian products it took."""
     d, r = np.zeros_like(gradient), -gradient
     z = scale * r
-    p, rz = z.copy(), float(r @ z)
+    p, rz = z.copy(), kernels.dot(r, z)
     first = rz
     enough = min(0.25, np.sqrt(first)) ** 2 * first
     for products in range(1, MOST_PRODUCTS + 1):
         hp = product(p)
-        curved = float(p @ hp)
+        curved = kernels.dot(p, hp)
         if curved <= 0:
             return (d if products > 1 else z), products
         alpha = rz / curved
         d += alpha * p
         r -= alpha * hp
         z = scale * r
-        rz, before = float(r @ z), rz
+        rz, before = kernels.dot(r, z), rz
         if rz <= enough:
             break
         p = z + rz / before * p

@@ -21,6 +21,7 @@ TABLES = {
     "m-estimation-table1": ("m_estimation_table1", "NP chunking: HMM, MEMM, CRF, M-estimation (Smith et al. 2007)."),
     "m-estimation-table2": ("m_estimation_table2", "NP chunking: base models of M-estimation (Smith et al. 2007)."),
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
+    "optimizers": ("optimizers", "Ways to the same weights, by passes and seconds (lectures' optimizers)."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
     "text-categorization": ("text_categorization", "Reuters: naive Bayes, regressions, support vectors (Zhang, Oles)."),
     "word-sense": ("word_sense", "Word senses: joint against conditional estimation (Klein, Manning)."),

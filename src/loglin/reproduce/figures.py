@@ -11,10 +11,11 @@ from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 
 # Okabe and Ito's colors, told apart by color-blind readers too; the markers and dashes differ as well
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = "osD^vPX"
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
+MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":")
 DPI = 150
+MANY = 1000  # a logarithmic axis that spans more is marked at powers of ten only, for want of room
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that pictures do not depend on the machine
     "font.size": 10,
@@ -62,12 +63,16 @@ def curves(
     xlabel: str,
     ylabel: str,
     logx: bool = False,
+    logy: bool = False,
 ) -> None:
     """One curve a name, through marked points, in the order in which they are given."""
     for name, (xs, ys) in lines.items():
         _same_length(xs, ys, f"{title}, {name}")
-        if logx and any(x <= 0 for x in xs):
-            raise LoglinError(f"{title}, {name}: {min(xs)} has no place on a logarithmic axis; give positive numbers")
+        for wanted, numbers in ((logx, xs), (logy, ys)):
+            if wanted and any(number <= 0 for number in numbers):
+                raise LoglinError(
+                    f"{title}, {name}: {min(numbers)} has no place on a logarithmic axis; give positive numbers"
+                )
     matplotlib = require_matplotlib()
     with matplotlib.rc_context(_SETTINGS):
         figure, axes = _canvas(4.2)
@@ -78,9 +83,12 @@ def curves(
             from matplotlib.ticker import LogLocator, NullFormatter
 
             axes.set_xscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            left, right = axes.get_xlim()
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < MANY * left else (1,)))
             axes.xaxis.set_major_formatter("{x:,.6g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
+        if logy:
+            axes.set_yscale("log")
         axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         if lines:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the curves, never over them

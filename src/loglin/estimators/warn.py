@@ -1,0 +1,15 @@
+"""What Python users hear of a training that cannot end well."""
+
+from __future__ import annotations
+
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+from loglin.model import Model
+
+
+def warn_if_unbounded(model: Model) -> None:
+    """Without a prior the best weights may be infinite; the model is usable all the same."""
+    if reason := model.record.get("unbounded"):
+        warnings.warn(reason, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,125 @@
+"""Stochastic gradient descent: one step per sentence, with steps that need no tuning.
+
+    w ← w − η·(E_model[f] − f) for a sentence,   w ← w / (1 + η·l2·share) for every sixteenth of the data
+    η = η₀ / (1 + η₀·l2·epochs)
+
+η₀ is the power of two that loses least in one pass over a sample, not less than is always safe, and is halved
+whenever a look at the objective finds it higher than before: then there is more noise than way left. In the end η
+falls as 1/(l2·t), under which the error falls as 1/t. Averaging weighs late weights more (Shamir & Zhang 2013,
+polynomial decay), which forgets the beginning and takes most of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from loglin.criteria.stochastic import StochasticLearner
+from loglin.kernels import vectors as kernels
+from loglin.optimize.descent import Function
+from loglin.optimize.record import Callback, Journal, Result, StopTraining
+
+LOOKS = 1.2  # the objective is evaluated when there are so many times as many epochs
+DECAY = 3  # of an average's memory: weights of step k count about as k³
+LEAST_TOL = 1e-5  # noise hides what is smaller
+GUESSES = 3  # in a row that must be below tol, since noise makes single ones so
+MOST_RESTARTS = 20  # with half the step, if steps were too long
+
+
+def descend_stochastically(
+    function: Function,
+    learner: StochasticLearner,
+    start: np.ndarray,
+    *,
+    l1: np.ndarray,
+    l2: np.ndarray,
+    averaged: bool = False,
+    max_iter: int = 1000,
+    tol: float = 1e-4,
+    callback: Callback | None = None,
+    stop: Callable[[], str | None] = lambda: None,
+) -> Result:
+    """Minimize ``function`` + Σ l1·|w| from ``start``; ``max_iter`` counts epochs.
+
+    Stops when three times in a row the improvement still to come, if the error falls as 1/epochs, is below ``tol``.
+    """
+    journal, tol = Journal(callback), max(tol, LEAST_TOL)
+    run = _Run(learner, start, l1, l2, averaged)
+    looks: list[tuple[int, float]] = []  # (epochs, objective)
+    w, value, next_look = start, math.inf, 1
+    stopped, converged = f"max_iter = {max_iter} epochs were reached before convergence", False
+    try:
+        for epoch in range(1, max_iter + 1):
+            run.epoch()
+            reason = stop()
+            if epoch < next_look and epoch < max_iter and not reason:
+                continue
+            next_look = max(epoch + 1, math.ceil(LOOKS * epoch))
+            w = run.weights()
+            value, gradient = function(w)
+            value += float(l1 @ np.abs(w))
+            if looks and value > looks[-1][1]:
+                run.first /= 2
+            looks.append((epoch, value))
+            journal.note(epoch, value, kernels.norm(gradient), w, epoch + len(looks))
+            if reason:
+                raise StopTraining(reason)
+            left = _left(looks)
+            if left < tol * abs(value):
+                share = left / max(abs(value), 1e-300)
+                stopped = f"the objective would improve by about {share:.1g} of itself, less than tol = {tol:g}"
+                converged = True
+                break
+    except StopTraining as request:
+        stopped = str(request)
+    return Result(w, value, stopped, converged, journal.iterations, looks[-1][0] + len(looks))
+
+
+def _left(looks: list[tuple[int, float]]) -> float:
+    """What is still to come after the last look: of c/e₁ − c/e₂ = gain, c/e₂; the largest of the last guesses."""
+    if len(looks) <= GUESSES:
+        return math.inf
+    guesses = [
+        abs(before - now) / (late / early - 1) for (early, before), (late, now) in pairwise(looks[-GUESSES - 1 :])
+    ]
+    return max(guesses)
+
+
+class _Run:
+    def __init__(self, learner: StochasticLearner, start, l1, l2, averaged: bool):
+        self.learner, self.start, self.averaged = learner, start, averaged
+        self.penalty, self.l2 = learner.penalties(l1, l2), float(np.mean(l2)) if len(l2) else 0.0
+        self.first = max(learner.search_step(self.penalty), learner.safe_step())
+        self.restarts = 0
+        self.restart()
+
+    def restart(self) -> None:
+        self.learner.reset(self.start)
+        self.steps, self.epochs = 0, 0
+        self.average = [a.copy() for a in self.learner.arrays]
+
+    def epoch(self) -> None:
+        """One pass over the sentences in a new order; too long steps begin again with half of them."""
+        while not np.isfinite(self.learner.descent_epoch(self.step_at, self.penalty, self.block_done)):
+            if self.restarts == MOST_RESTARTS:
+                raise StopTraining("no step was short enough: some attribute values are too large; scale them")
+            self.restarts, self.first = self.restarts + 1, self.first / 2
+            self.restart()
+        self.epochs += 1
+
+    def step_at(self, done: float) -> float:
+        """The step after a share of this epoch."""
+        return self.first / (1 + self.first * self.l2 * (self.epochs + done))
+
+    def block_done(self) -> None:
+        self.steps += 1
+        if self.averaged:
+            share = min(1.0, (DECAY + 1) / (self.steps + DECAY))
+            for mean, now in zip(self.average, self.learner.arrays, strict=True):
+                mean += (share * (now - mean)).astype(mean.dtype)
+
+    def weights(self) -> np.ndarray:
+        return self.learner.get(self.average) if self.averaged else self.learner.get()
