@@ -24,6 +24,7 @@ _BLOCK = 50_000  # tokens at a time
 def recent(running: RunningText, wanted: np.ndarray, size: int, begin: int, end: int) -> tuple[np.ndarray, ...]:
     """For each token begin … end − 1 the wanted words among the last ``size`` known ones: ptr, words, counts, ages."""
     ptr = np.zeros(end - begin + 1, np.int64)
+    size = min(size, len(running) + 1)  # no text is longer than itself
     arguments = running.words, running.documents, wanted, size, begin, end, ptr
     kernels.recent_words(*arguments, *(np.empty(0, np.int32) for _ in range(3)))
     lists = tuple(np.empty(ptr[-1], np.int32) for _ in range(3))

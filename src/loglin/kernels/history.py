@@ -60,9 +60,9 @@ class Walk(NamedTuple):
     scores: np.ndarray  # (words,) e^{s(w)} here
     Z: np.ndarray  # (levels,)
     above: np.ndarray  # (levels, words): e^{s(w)} one level up, of the words that the node touches
-    R: np.ndarray  # (1,)
+    R: np.ndarray  # (1,) Σ count / Z of the histories visited
     E: np.ndarray  # (words,) expected counts of words, as of
-    R_then: np.ndarray  # (words,)
+    R_then: np.ndarray  # (words,) when R was this
 
 
 @kernel
