@@ -145,7 +145,7 @@ def test_pos_ratnaparkhi():
     assert found["spelling of all words, beam 5: accuracy"] > found["most frequent tag: accuracy"] + 10
     published = {f"{row.name}: {row.metric}": row.published for row in table.rows}
     assert published[f"{first}: accuracy"] == 96.63
-    assert published["NLTK's perceptron: unknown words"] == 84.88
+    assert found["NLTK's perceptron: accuracy"] > found["most frequent tag: accuracy"]
 
 
 # ---------------------------------------------------------------------- topics
