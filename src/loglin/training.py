@@ -210,10 +210,10 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
     return wanted
 
 
-def _dictionary(design: Design, gold: Gold, options: Options) -> TagDictionary | None:
+def _dictionary(design: Design, gold: Gold | LabelSets | Choices, options: Options) -> TagDictionary | None:
     if not options.dictionary:
         return None
-    if design.corpus is None:
+    if design.corpus is None or not isinstance(gold, Gold):
         raise LoglinError(
             "a tag dictionary needs words, but the tokens are attributes; give a template, or dictionary 0"
         )
