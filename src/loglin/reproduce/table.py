@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -124,19 +127,29 @@ def stem(name: str, quick: bool) -> str:
 
 
 def check_folder(folder: str | os.PathLike, name: str, quick: bool) -> None:
-    """Say before long work that results cannot be written; nothing is created yet."""
+    """Say before long work that results cannot be written; what is made to find out is removed again."""
     if not os.fspath(folder):
         raise LoglinError("the output folder has an empty name; name one, or . for this one")
-    place = Path(folder)
-    if place.is_dir():
-        for ending in ("json", "md"):
-            check_writable(place / f"{stem(name, quick)}.{ending}")
-        return
-    parent = next(p for p in (place, *place.absolute().parents) if p.exists())
+    place = Path(folder).absolute()
+    missing = list(takewhile(lambda p: not os.path.exists(p), (place, *place.parents)))
+    parent = missing[-1].parent if missing else place
     if not parent.is_dir():
         raise LoglinError(f"cannot write into {folder}: {parent} is no folder; name another")
-    if not os.access(parent, os.W_OK):
+    if missing and not os.access(parent, os.W_OK):
         raise LoglinError(f"cannot create {folder}: no permission in {parent}; name another")
+    if not missing:
+        for ending in ("json", "md"):
+            check_writable(place / f"{stem(name, quick)}.{ending}")
+    try:  # permissions do not tell all: some file systems take no files from anyone
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise LoglinError(f"cannot write into {folder}: {error.strerror}; name another") from error
+    finally:
+        for made in missing:
+            with suppress(OSError):
+                made.rmdir()
 
 
 def _number(value: float | None) -> float | None:
