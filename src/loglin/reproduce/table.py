@@ -28,6 +28,7 @@ class Row:
     published: float | None
     ours: float | None
     note: str = ""
+    digits: int = 2  # shown behind the point
 
     @property
     def difference(self) -> float | None:
@@ -46,9 +47,8 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """The row as HEADER names it, as text."""
-        return (
-            self.name, self.metric, _shown(self.published), _shown(self.ours), _shown(self.difference, "+"), self.note,
-        )  # fmt: skip
+        numbers = (_shown(value, self.digits) for value in (self.published, self.ours))
+        return self.name, self.metric, *numbers, _shown(self.difference, self.digits, "+"), self.note
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,12 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _shown(value: float | None, sign: str = "") -> str:
+def _shown(value: float | None, digits: int, sign: str = "") -> str:
     number = _number(value)
     if number is None:
         return NOTHING
-    return f"{number:{sign},.{0 if abs(number) >= 1000 else 2}f}"
+    digits = 0 if abs(number) >= 1000 else digits
+    return f"{round(number, digits) + 0.0:{sign},.{digits}f}"  # + 0.0 makes −0 0
 
 
 def _escaped(cell: str) -> str:
