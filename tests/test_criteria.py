@@ -12,7 +12,7 @@ import oracle
 from loglin.corpus.labels import Gold
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.local import Instances, LocalLikelihood
-from loglin.criteria.sentences import WholeSentences
+from loglin.criteria.sentences import local_marginals, scaled_likelihood
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
@@ -180,8 +180,8 @@ def test_known_gradient_of_piecewise():
 
 def test_known_scale_factors():
     design, gold, index, weights = known()
-    scores = WholeSentences("hinge", design, gold, index, None, np.float64)
-    value, slopes = scores.scaled_likelihood(weights, np.array([0.5, 2.0, 1.0]))
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64)
+    value, slopes = scaled_likelihood(chain, weights, np.array([0.5, 2.0, 1.0]))
     assert -value == pytest.approx(-3.850534, abs=1e-6)
     assert -slopes[:2] == pytest.approx([-1.036545, -1.808709], abs=1e-6)
 
@@ -206,8 +206,8 @@ def test_scale_factors_against_enumeration(order):
     design, gold, index = problem(4, template=CONDITIONED, order=order)
     rng = np.random.default_rng(5)
     weights, alpha = rng.normal(size=index.n_features), rng.uniform(0.5, 2, index.n_labels + 1)
-    scores = WholeSentences("hinge", design, gold, index, None, np.float64, Threads(2))
-    value, slopes = scores.scaled_likelihood(weights, alpha)
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2))
+    value, slopes = scaled_likelihood(chain, weights, alpha)
 
     def by_listing(alpha) -> float:
         total = 0.0
@@ -226,10 +226,10 @@ def test_scale_factors_against_enumeration(order):
 def test_local_marginals_against_enumeration(order):
     design, gold, index = problem(6, template=CONDITIONED, order=order)
     weights = np.random.default_rng(1).normal(size=index.n_features)
-    scores = WholeSentences("hinge", design, gold, index, None, np.float64, Threads(2))
-    found = scores.local_marginals(weights, least=0.0)
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2))
+    found = local_marginals(chain, weights, least=0.0)
     if order == 1:
-        quick = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2)).step_marginals(weights)
+        quick = chain.step_marginals(weights)
     for parts, (b, e) in zip(
         parts_of(design, index, weights), itertools.pairwise(design.offsets.tolist()), strict=True
     ):

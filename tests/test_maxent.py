@@ -69,14 +69,6 @@ def test_strings_dicts_and_unseen_features(tmp_path):
     assert model.predict_nbest([["goal"]], 2)[0][0][0] == "sport"
 
 
-def test_the_slides_votes():
-    """maxent_slides: weights 1.8, −0.6 and 0.3 give 0.586, 0.238, 0.176 for “in Québec”."""
-    from loglin.structures import Local
-
-    scores = np.array([[1.8 - 0.6, 0.3, 0.0]])  # LOCATION, DRUG, PERSON
-    np.testing.assert_allclose(Local(scores).marginals()[0], [0.586, 0.238, 0.176], atol=5e-4)
-
-
 def test_candidates_limit_the_choice():
     X = np.eye(3)
     model = MaxEnt(l2=0.1).fit(X, ["a", "b", "c"], candidates=[["a", "b"], ["a", "b", "c"], ["b", "c"]])

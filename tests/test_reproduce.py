@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -171,6 +172,24 @@ def test_a_folder_without_permission(tmp_path, fake, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)
     refused(tmp_path, ["reproduce", "fake", "--output", "new"], "cannot create new", "no permission")
     assert fake == []
+
+
+def test_a_folder_that_takes_nothing(tmp_path, fake, monkeypatch):
+    """A file system may refuse though permissions allow it."""
+    if Path("/proc/self").exists():
+        refused(tmp_path, ["reproduce", "fake", "--output", "/proc/x"], "cannot write into /proc/x", "name another")
+        refused(tmp_path, ["reproduce", "fake", "--output", "/proc/x/y"], "cannot write into /proc/x/y")
+    refused(tmp_path, ["reproduce", "fake", "--output", f"new/{'x' * 300}"], "cannot write into new/", "too long")
+
+    def full(**options):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    for folder in ("there", "new/er"):
+        refused(tmp_path, ["reproduce", "fake", "--output", folder], f"cannot write into {folder}", "No space left")
+    assert fake == []
+    assert [p.name for p in tmp_path.iterdir()] == ["there"]  # what was tried is gone
 
 
 def test_without_matplotlib(tmp_path, fake, monkeypatch):

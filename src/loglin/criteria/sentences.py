@@ -28,7 +28,7 @@ class WholeSentences(ChainCriterion):
         self.kind = KINDS[kind]
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        L, data, trigrams = self.sentence_arrays(weights, x)
+        L, data, trigrams = _sentence_arrays(self, weights, x)
         residuals = (self.labels, self.instance, data[-1], trigrams, self.residuals)
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,40 +40,46 @@ class WholeSentences(ChainCriterion):
         parts = self.threads.map(chunk, self.chunks)
         return sum((p for p, _ in parts), np.zeros((L, L))), sum((t for _, t in parts), np.zeros(trigrams.shape))
 
-    def sentence_arrays(self, weights: np.ndarray, x: np.ndarray) -> tuple[int, tuple, np.ndarray]:
-        """Labels, what kernels need to score sentences in the log domain, label trigrams."""
-        index, L = self.index, self.index.n_labels
-        T = index.transitions(np.asarray(weights, np.float64))
-        trigrams = index.trigrams(np.asarray(weights, np.float64))
-        trigrams = np.zeros((0, L, L)) if trigrams is None else trigrams
-        parameters = (self.scorer.table, x, T)
-        return L, (self.design.offsets, L, self.scorer.tokens, self.bigrams, parameters), trigrams
 
-    def local_marginals(self, weights: np.ndarray, least: float = 1e-6) -> np.ndarray:
-        """p(y_t) of every token (tokens, labels) where every step is normalized by itself."""
-        x = np.ascontiguousarray(weights, self.dtype)
-        self.scorer.load(x)
-        L, (offsets, _, tokens, bigrams, parameters), trigrams = self.sentence_arrays(weights, x)
-        out = np.zeros((self.design.n_tokens, L))
-        self.threads.map(
-            lambda b, e: kernels.local_marginals(b, e, offsets, L, tokens, bigrams, parameters, trigrams, least, out),
-            self.chunks,
-        )
-        return out
+def local_marginals(chain: ChainCriterion, weights: np.ndarray, least: float = 1e-6) -> np.ndarray:
+    """p(y_t) of every token (tokens, labels) of the chain's text where every step is normalized by itself."""
+    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
+    out = np.zeros((chain.design.n_tokens, L))
+    chain.threads.map(
+        lambda b, e: kernels.local_marginals(b, e, offsets, L, tokens, bigrams, parameters, trigrams, least, out),
+        chain.chunks,
+    )
+    return out
 
-    def scaled_likelihood(self, weights: np.ndarray, alpha: np.ndarray) -> tuple[float, np.ndarray]:
-        """−log-likelihood where steps from label r score α_r times as much (α_L: from START), and its gradient."""
-        x = np.ascontiguousarray(weights, self.dtype)
-        self.scorer.load(x)
-        L, (offsets, _, tokens, bigrams, parameters), trigrams = self.sentence_arrays(weights, x)
 
-        def chunk(begin: int, end: int) -> tuple[float, np.ndarray]:
-            slopes = np.zeros(L + 1)
-            rest = (tokens, bigrams, self.labels, parameters, trigrams, np.asarray(alpha, np.float64), slopes)
-            return kernels.scaled_rows(begin, end, offsets, L, *rest), slopes
+def scaled_likelihood(chain: ChainCriterion, weights: np.ndarray, alpha: np.ndarray) -> tuple[float, np.ndarray]:
+    """−log-likelihood where steps from label r score α_r times as much (α_L: from START), and its gradient by α."""
+    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
 
-        parts = self.threads.map(chunk, self.chunks)
-        return sum(v for v, _ in parts), sum((g for _, g in parts), np.zeros(L + 1))
+    def chunk(begin: int, end: int) -> tuple[float, np.ndarray]:
+        slopes = np.zeros(L + 1)
+        rest = (tokens, bigrams, chain.labels, parameters, trigrams, np.asarray(alpha, np.float64), slopes)
+        return kernels.scaled_rows(begin, end, offsets, L, *rest), slopes
+
+    parts = chain.threads.map(chunk, chain.chunks)
+    return sum(v for v, _ in parts), sum((g for _, g in parts), np.zeros(L + 1))
+
+
+def _loaded(chain: ChainCriterion, weights: np.ndarray) -> tuple[int, tuple, np.ndarray]:
+    """What kernels need to score sentences, with these weights in the chain's table."""
+    x = np.ascontiguousarray(weights, chain.dtype)
+    chain.scorer.load(x)
+    return _sentence_arrays(chain, weights, x)
+
+
+def _sentence_arrays(chain: ChainCriterion, weights: np.ndarray, x: np.ndarray) -> tuple[int, tuple, np.ndarray]:
+    """Labels, what kernels need to score sentences in the log domain, label trigrams."""
+    index, L = chain.index, chain.index.n_labels
+    T = index.transitions(np.asarray(weights, np.float64))
+    trigrams = index.trigrams(np.asarray(weights, np.float64))
+    trigrams = np.zeros((0, L, L)) if trigrams is None else trigrams
+    parameters = (chain.scorer.table, x, T)
+    return L, (chain.design.offsets, L, chain.scorer.tokens, chain.bigrams, parameters), trigrams
 
 
 class OfProbability:

@@ -9,7 +9,7 @@ import numpy as np
 
 from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.criteria.local import LocalLikelihood, true_instances, wrong_instances, wrong_sources
-from loglin.criteria.sentences import OfProbability, WholeSentences
+from loglin.criteria.sentences import OfProbability, WholeSentences, local_marginals, scaled_likelihood
 from loglin.errors import LoglinError
 from loglin.methods.problem import Method, Problem
 from loglin.methods.settings import NUMBER, checked_value
@@ -112,12 +112,11 @@ def _likely_mistakes(p: Problem, true, weights: np.ndarray, threshold: float) ->
     """Wrong labels (or pairs) before a token whose marginal probability exceeds the threshold."""
     L = p.index.n_labels
     marginals = np.full((1, 1), np.nan)
+    chain = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
     if p.order == 1:
-        quick = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
-        marginals = quick.step_marginals(weights)
+        marginals = chain.step_marginals(weights)
     if not np.isfinite(marginals).all():  # second order, or out of the range of numbers
-        careful = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
-        marginals = careful.local_marginals(weights)
+        marginals = local_marginals(chain, weights)
     likely = marginals > threshold
     likely[np.arange(len(likely)), p.gold.codes] = False
     before = np.zeros_like(likely)
@@ -136,10 +135,10 @@ def scale_factors(p: Problem, weights: np.ndarray, strength: float = 10.0, steps
 
     On separable data the likelihood has no finite optimum, hence a prior ½·strength·Σ(α − 1)² and few steps.
     """
-    scores = WholeSentences("hinge", p.design, p.gold, p.index, None, np.float32, p.threads)
+    chain = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
 
     def function(alpha: np.ndarray) -> tuple[float, np.ndarray]:
-        value, slope = scores.scaled_likelihood(weights, alpha)
+        value, slope = scaled_likelihood(chain, weights, alpha)
         return value + 0.5 * strength * float(((alpha - 1) ** 2).sum()), slope + strength * (alpha - 1)
 
     return minimize(function, np.ones(p.index.n_labels + 1), max_iter=steps, tol=1e-6).weights

@@ -23,6 +23,7 @@ TABLES = {
     "m-estimation-figures": ("m_estimation_figures", "Training times, learning curves, accuracy against time."),
     "optimizers": ("optimizers", "Ways to the same weights, by passes and seconds (lectures' optimizers)."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
+    "slides-examples": ("slides_examples", "Worked examples of the lectures: votes, sensors, stoplights."),
     "text-categorization": ("text_categorization", "Reuters: naive Bayes, regressions, support vectors (Zhang, Oles)."),
     "word-sense": ("word_sense", "Word senses: joint against conditional estimation (Klein, Manning)."),
     "pp-attachment": ("pp_attachment", "Verb or noun: maximum entropy, back-off (Ratnaparkhi; Collins, Brooks)."),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ class Row:
     published: float | None
     ours: float | None
     note: str = ""
+    digits: int = 2  # shown behind the point
 
     @property
     def difference(self) -> float | None:
@@ -43,9 +47,8 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         """The row as HEADER names it, as text."""
-        return (
-            self.name, self.metric, _shown(self.published), _shown(self.ours), _shown(self.difference, "+"), self.note,
-        )  # fmt: skip
+        numbers = (_shown(value, self.digits) for value in (self.published, self.ours))
+        return self.name, self.metric, *numbers, _shown(self.difference, self.digits, "+"), self.note
 
 
 @dataclass(frozen=True)
@@ -124,19 +127,29 @@ def stem(name: str, quick: bool) -> str:
 
 
 def check_folder(folder: str | os.PathLike, name: str, quick: bool) -> None:
-    """Say before long work that results cannot be written; nothing is created yet."""
+    """Say before long work that results cannot be written; what is made to find out is removed again."""
     if not os.fspath(folder):
         raise LoglinError("the output folder has an empty name; name one, or . for this one")
-    place = Path(folder)
-    if place.is_dir():
-        for ending in ("json", "md"):
-            check_writable(place / f"{stem(name, quick)}.{ending}")
-        return
-    parent = next(p for p in (place, *place.absolute().parents) if p.exists())
+    place = Path(folder).absolute()
+    missing = list(takewhile(lambda p: not os.path.exists(p), (place, *place.parents)))
+    parent = missing[-1].parent if missing else place
     if not parent.is_dir():
         raise LoglinError(f"cannot write into {folder}: {parent} is no folder; name another")
-    if not os.access(parent, os.W_OK):
+    if missing and not os.access(parent, os.W_OK):
         raise LoglinError(f"cannot create {folder}: no permission in {parent}; name another")
+    if not missing:
+        for ending in ("json", "md"):
+            check_writable(place / f"{stem(name, quick)}.{ending}")
+    try:  # permissions do not tell all: some file systems take no files from anyone
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise LoglinError(f"cannot write into {folder}: {error.strerror}; name another") from error
+    finally:
+        for made in missing:
+            with suppress(OSError):
+                made.rmdir()
 
 
 def _number(value: float | None) -> float | None:
@@ -144,11 +157,12 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def _shown(value: float | None, sign: str = "") -> str:
+def _shown(value: float | None, digits: int, sign: str = "") -> str:
     number = _number(value)
     if number is None:
         return NOTHING
-    return f"{number:{sign},.{0 if abs(number) >= 1000 else 2}f}"
+    digits = 0 if abs(number) >= 1000 else digits
+    return f"{round(number, digits) + 0.0:{sign},.{digits}f}"  # + 0.0 makes −0 0
 
 
 def _escaped(cell: str) -> str:
