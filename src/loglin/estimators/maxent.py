@@ -25,6 +25,7 @@ from loglin.training import Options, train
 from loglin.watch import Development
 
 FOLDS = 3  # of the training data, for a threshold of label sets
+WITHOUT_PROBABILITIES = ("margin", "perceptron", "least-squares")
 
 
 class MaxEnt(Classifier):
@@ -279,7 +280,7 @@ class MaxEnt(Classifier):
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """Probabilities (examples, classes), classes as in ``classes_``; of f(x, y)'s candidates a list of arrays."""
-        if self.criterion in ("margin", "perceptron", "least-squares"):
+        if self.criterion in WITHOUT_PROBABILITIES:
             raise LoglinError(f"criterion {self.criterion} gives no probabilities; use decision_function or likelihood")
         if self._several:
             return self._label_values(X)
@@ -303,7 +304,12 @@ class MaxEnt(Classifier):
         check_is_fitted(self, "model_")
         if self.model_.task == "rank":
             return self._explain_candidates(example, None if candidates is None else [list(candidates)])
-        return super().explain(example)
+        found = super().explain(example)
+        if self.criterion in WITHOUT_PROBABILITIES:
+            found.probabilities = {}
+        elif self._several:  # each label for itself
+            found.probabilities = {label: 1 / (1 + float(np.exp(-score))) for label, score in found.scores.items()}
+        return found
 
     def _explain_candidates(self, example: Any, candidates) -> Votes:
         (scores,), lists = self._ranked([example], candidates)
