@@ -20,6 +20,7 @@ README = (ROOT / "README.md").read_text()
 # at least so many commands
 COMMANDS = {
     "README.md": 9,
+    "docs/classification.md": 3,
     "docs/criteria.md": 4,
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
@@ -75,9 +76,11 @@ def test_python_examples(kitchen, capsys, page):
     space: dict = {}
     for block in blocks("python", page):
         exec(block, space)
-    printed = capsys.readouterr().out.splitlines()
+    output = capsys.readouterr().out
     for expected in re.findall(r"# (\[.*\])$", PAGES[page], re.M):
-        assert expected in printed
+        assert expected in output.splitlines()
+    for expected in blocks("text", page):
+        assert expected in output
 
 
 def test_criteria_and_their_settings_are_all_described():

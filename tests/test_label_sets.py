@@ -157,5 +157,15 @@ def test_bad_input(arguments, y, message):
 
 
 def test_margins_give_no_probabilities():
+    model = MaxEnt("margin", multi_label=True).fit(DOCUMENTS, TOPICS)
     with pytest.raises(LoglinError, match="gives no probabilities"):
-        MaxEnt("margin", multi_label=True).fit(DOCUMENTS, TOPICS).predict_proba(DOCUMENTS)
+        model.predict_proba(DOCUMENTS)
+    assert "probability" not in str(model.explain(["goal"]))
+    assert "probability" not in str(MaxEnt("perceptron").fit(DOCUMENTS, list("aabbaa")).explain(["goal"]))
+
+
+def test_explained_probabilities_are_those_of_every_label_for_itself():
+    model = MaxEnt(multi_label=True).fit(DOCUMENTS, TOPICS)
+    explained = model.explain(["goal", "law"]).probabilities
+    assert list(explained.values()) == pytest.approx(model.predict_proba([["goal", "law"]])[0].tolist())
+    assert sum(explained.values()) > 1.01  # both topics are likely
