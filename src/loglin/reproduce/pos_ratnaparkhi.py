@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
@@ -122,7 +125,9 @@ class Setup:
 
     def fitted(self, data: Data, threads: int | None) -> Tagger:
         options = {"max_iter": MAX_ITER, "dictionary": 1} | dict(self.options)
-        return Tagger(self.criterion, threads=threads, **options).fit(data.words, data.tags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
+            return Tagger(self.criterion, threads=threads, **options).fit(data.words, data.tags)
 
 
 _BEAM_AND_DICTIONARY = {"beam 5, dictionary": {"beam": BEAM}}
