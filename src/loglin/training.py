@@ -32,7 +32,7 @@ from loglin.parallel.threads import Threads
 from loglin.solving import initial_weights, solve
 from loglin.watch import Development, Watch, interruptible
 
-SMALL = 200_000  # decisions times classes below which a classifier gains nothing from single precision
+SMALL = 200_000  # examples times classes
 # of label sets, by criterion: how scores are read, and from where on a label is given
 DECISIONS = {
     "likelihood": {"steps": "independent", "link": "logistic", "threshold": 0.5},
@@ -110,8 +110,10 @@ def train(
 ) -> Model:
     """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept)."""
     began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings, options.task)
-    if options.dtype == "auto" and options.task != "tag" and design.n_tokens * len(labels) < SMALL:
-        options = replace(options, dtype="float64")
+    if options.dtype == "auto" and options.task != "tag":
+        small = design.n_tokens * len(labels) < SMALL  # single precision gains nothing
+        apart = isinstance(gold, LabelSets) or options.criterion in ("margin", "least-squares")  # label by label
+        options = replace(options, dtype="float64") if small or apart else options
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
     if options.task == "tag":
         problem.require_labels(options.criterion)

@@ -36,11 +36,12 @@ class IndependentLosses:
         instance_weights: np.ndarray | None = None,
         dtype: type = np.float64,
         threads: Threads | None = None,
+        scorer: Scorer | None = None,
     ):
         self.kind, self.design, self.targets, self.index = kind, design, targets, index
         self.n_features, self.dtype = index.n_features, np.dtype(dtype)
         self.threads = threads or Threads(1)
-        self.scorer = Scorer(design, index, dtype, self.threads)
+        self.scorer = scorer or Scorer(design, index, dtype, self.threads)
         self._padded = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
         self._padded[:, : index.n_labels] = targets.has
         self.instance = np.asarray([] if instance_weights is None else instance_weights, self.dtype)
@@ -64,15 +65,16 @@ class IndependentLosses:
 
     @property
     def is_full(self) -> bool:
-        """Whether every attribute has a weight for every label, so that weights are a matrix (attributes, labels)."""
-        return self.n_features == self.design.n_attributes * self.index.n_labels
+        """Whether every attribute is a row of weights for all labels, so that weights are a matrix."""
+        return self.scorer.n_rows * self.index.n_labels == self.n_features == len(self.index.labels)
 
     def of(self, labels: list[int]) -> IndependentLosses:
-        """The same for some of the labels alone."""
+        """The same for some of the labels alone, at least three."""
         targets = LabelSets(self.targets.has[:, labels])
         index = build_index(self.design, targets, True, False, 1)
         weights = self.instance if self.instance.size else None
-        return IndependentLosses(self.kind, self.design, targets, index, weights, self.dtype.type, self.threads)
+        scorer = self.scorer.narrowed(index)
+        return IndependentLosses(self.kind, self.design, targets, index, weights, self.dtype.type, self.threads, scorer)
 
     def _pass(self, weights: np.ndarray, second: bool) -> None:
         self.evaluations += 1

@@ -6,6 +6,8 @@ gradient = Xᵀ·R     every attribute sums the residuals of its tokens and head
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from loglin.features.design import Design, Incidence
@@ -90,6 +92,16 @@ class Scorer:
         work = (np.diff(self.posting_ptr) + np.diff(self.index.ptr))[self._order]
         self._posting_chunks = chunks_by_size(np.concatenate([[0], np.cumsum(work)]))
         self._head_posting_chunks = chunks_by_size(self.head_posting_ptr)
+
+    def narrowed(self, index: FeatureIndex) -> Scorer:
+        """The same over fewer labels, which shares all lists; every attribute must be a row in both."""
+        assert not self.n_heads
+        assert self.n_rows == len(index.ptr) - 1
+        assert np.diff(index.ptr).min() >= ROW_LABELS
+        other = copy.copy(self)
+        other.index, other.width = index, padded(index.n_labels)
+        other.table = np.zeros((self.n_rows, other.width), self.dtype)
+        return other
 
     def load(self, weights: np.ndarray) -> None:
         """Put unigram weights (dtype of the table) into the table; single weights are read in place."""

@@ -2,7 +2,7 @@
 
     labels ──► each yields the weights it asks about ──► one pass answers all ──► …
 
-Labels that are done leave; when half of them have left, the pass is made for the rest alone.
+Labels that are done leave, and the pass grows narrower.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.criteria.independent import IndependentLosses
+from loglin.criteria.scoring import ROW_LABELS
 from loglin.kernels import vectors as kernels
+from loglin.kernels.rows import padded
 from loglin.optimize.descent import Descent
 from loglin.optimize.lbfgs import QuasiNewton
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
@@ -28,7 +30,10 @@ def minimize_together(
     tol: float = 1e-4,
     callback: Callback | None = None,
 ) -> Result:
-    """Minimize criterion(w) + Σ l1·|w| + ½ Σ l2·w² label by label."""
+    """Minimize criterion(w) + Σ l1·|w| + ½ Σ l2·w² label by label.
+
+    The callback is told the weights of the labels that still run, (labels, attributes).
+    """
     L = criterion.index.n_labels
 
     def by_label(flat: np.ndarray) -> np.ndarray:  # (labels, attributes)
@@ -50,7 +55,7 @@ def minimize_together(
                     late -= {j} if end.value.converged else set()
             passes += 1
             value, norm = sum(run.here.value for run in runs), sum(kernels.norm(run.here.gradient) for run in runs)
-            journal.note(passes, value, norm, _joined(runs), passes)
+            journal.note(passes, value, norm, shared.W, passes)
     except StopTraining as stop:
         stopped = str(stop)
     if not stopped:
@@ -74,8 +79,10 @@ class _SharedPass:
         self.W = weights  # (members, attributes)
 
     def answers(self, asked: dict[int, np.ndarray]) -> dict[int, tuple[float, np.ndarray]]:
-        if len(asked) <= len(self.members) // 2:
-            keep = [place for place, j in enumerate(self.members) if j in asked]
+        if padded(max(len(asked), ROW_LABELS)) < padded(len(self.members)):
+            done = [j for j in self.members if j not in asked]
+            stay = set(asked) | set(done[: max(0, ROW_LABELS - len(asked))])
+            keep = [place for place, j in enumerate(self.members) if j in stay]
             self.criterion, self.W = self.criterion.of(keep), self.W[keep]
             self.members = [self.members[place] for place in keep]
         for place, j in enumerate(self.members):
