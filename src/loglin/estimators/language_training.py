@@ -29,7 +29,8 @@ from loglin.watch import interruptible
 
 CRITERIA = ("likelihood", "kneser-ney", "modified-kneser-ney")
 CACHE = "cache"
-# by kind: variance of the Gaussian prior, and the fewest occurrences of a feature, chosen on held-out Brown text
+# by kind: variance of the Gaussian prior, and the fewest occurrences of a feature; n-grams, skips, suffixes and classes
+# were compared on held-out Brown text, prefixes, triggers, documents and the cache were not tuned
 VARIANCES = {
     "unigram": 10.0, "bigram": 3.3, "n-gram": 1.0, "skip": 1.0, "suffix": 1.0, "prefix": 1.0, "class": 3.3,
     "class-pair": 1.0, "trigger": 1.0, "document": 1.0, "cache": 1.0,
@@ -39,7 +40,7 @@ MIN_COUNTS = {
     "trigger": 5, "document": 5,
 }  # fmt: skip
 HELD_OUT = 10  # every tenth part of the text decides about the cache
-SCALE_POWER = 0.8  # of count + 1 / variance, a guess of the curvature: fewest passes on Brown, of 0.7, 0.8, 0.9, 1
+SCALE_POWER = 0.8  # of count + 1 / variance, a guess of the curvature: lowest objective after 60 iterations on Brown
 
 
 @dataclass(frozen=True)

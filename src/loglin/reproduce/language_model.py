@@ -32,8 +32,9 @@ ADDED = {
 REMARKS = [
     "The Brown corpus, case kept; the last tenth of its sentences is the test. {vocabulary:,} words are known; unknown "
     "words and ends of sentences are predicted and counted. All log-linear models have {iterations} iterations of "
-    "L-BFGS, so that features are compared at equal effort; the priors' variances are the defaults, chosen on the last "
-    "tenth of the training text. Classes are each word's most frequent tag in the training text. The file does not say "
+    "L-BFGS, so that features are compared at equal effort. Variances and smallest counts are the defaults; those of "
+    "n-grams, skips, suffixes and classes were compared on the last tenth of the training text, those of triggers and "
+    "cache were not tuned. Classes are each word's most frequent tag in the training text. The file does not say "
     "where documents begin, so triggers look back over {trigger_window} and the cache over {window} known words.",
     "Nothing was published for this split, so there is nothing to compare with but the counted models.",
     "A pass is one value with its gradient; given is the fastest of {passes} with {threads} thread{s}, at the starting "
