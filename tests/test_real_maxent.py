@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import corpus_folder
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import f1_score
 
+from conftest import corpus_folder
 from loglin import MaxEnt
 from loglin.corpus import datasets
 
