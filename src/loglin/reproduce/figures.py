@@ -10,9 +10,9 @@ from typing import Any
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 
-# Okabe and Ito's colors, told apart by color-blind readers too; the markers and dashes differ as well
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999")
-MARKERS = "osD^vPX*"
+# Okabe and Ito's colors and one more, told apart by color-blind readers too; the markers and dashes differ as well
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999999", "#882255")
+MARKERS = "osD^vPX*h"
 DASHES = ("-", "--", "-.", ":")
 DPI = 150
 MANY = 1000  # a logarithmic axis that spans more is marked at powers of ten only, for want of room

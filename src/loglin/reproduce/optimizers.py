@@ -190,11 +190,9 @@ def _verdict(courses: dict[str, Course], optimum: float) -> list[str]:
 
 
 def _curves(courses: dict[str, Course], optimum: float, which: int) -> dict[str, tuple[list[float], list[float]]]:
-    """x and relative distance of every method but IIS, thinned to points equally far apart on a logarithmic axis."""
+    """x and relative distance of every method, thinned to points equally far apart on a logarithmic axis."""
     lines = {}
     for shown, course in courses.items():
-        if shown == SHOWN["iis"]:
-            continue
         points = [(p[which], p[2] / optimum - 1) for p in course.points if p[2] > optimum and p[which] > 0]
         wanted = np.geomspace(points[0][0], points[-1][0], POINTS)
         places = np.unique(np.minimum(np.searchsorted([x for x, _ in points], wanted), len(points) - 1))
