@@ -48,17 +48,12 @@ def fit_weights(
 
     ``stop`` is asked before every evaluation and epoch; a reason ends training with what there is.
     """
-    began = time.perf_counter()
-    precisions = [np.float32, np.float64] if dtype == "auto" else [np.dtype(dtype).type]
-    if dtype == "auto" and tol >= SINGLE_PRECISION_TOL:
-        precisions = [np.float32]
-    weights, evaluations, near = start, 0, False
-    history: list[Iteration] = []
-    phases = [(precision, max_iter) for precision in precisions]
     looks = scaled and not warm_start and max_iter > 5 * FIRST_LOOK  # a short run has no time for it
+    phases = [(precision, max_iter) for precision in _precisions(dtype, tol)]
     if looks:
-        phases.insert(0, (precisions[0], FIRST_LOOK))
-    criterion: Any = None
+        phases.insert(0, (phases[0][0], FIRST_LOOK))
+    course = _Course(callback, stop)
+    weights, near, criterion = start, False, None
     for number, (precision, limit) in enumerate(phases):
         if criterion is None or precision is not phases[number - 1][0]:
             criterion = make_criterion(precision)
@@ -69,38 +64,53 @@ def fit_weights(
                 return Result(weights, value, reason, False, [], 1)
         weights = np.zeros(criterion.n_features) if weights is None else weights
         last = number == len(phases) - 1
-        offset = evaluations
-
-        def report(iteration: Iteration, w: np.ndarray, offset=offset) -> None:
-            seconds = time.perf_counter() - began
-            counts = {"number": len(history) + 1, "evaluations": iteration.evaluations + offset}
-            history.append(replace(iteration, **counts, seconds=seconds))
-            if callback is not None:
-                callback(history[-1], w)
-            reason = stop()
-            if reason:
-                raise StopTraining(reason)
-
         how: dict[str, Any] = {
             "l1": l1,
             "scale": _scale(criterion, weights, l2, NEAR_POWER if near else FAR_POWER) if scaled else None,
             "memory": memory,
-            "max_iter": min(limit, max_iter) - len(history),
+            "max_iter": min(limit, max_iter) - len(course.history),
             "tol": (tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
-            "callback": report,
+            "callback": course,
         }
         if isinstance(criterion, IndependentLosses) and criterion.is_full:
             result = minimize_together(criterion, weights, l2=l2, **how)
         else:
             result = minimize(Penalized(criterion, shortest(l2)), weights, **how)
-        looked = looks and number == 0 and len(result.iterations) >= FIRST_LOOK
-        weights, evaluations = result.weights, evaluations + result.evaluations
-        result.iterations, result.evaluations = history, criterion_passes(criterion, evaluations)
+        weights, looked = result.weights, looks and number == 0 and len(result.iterations) >= FIRST_LOOK
+        course.end(result, criterion)
         if not result.converged and not looked:
             break
-    if not result.converged and len(history) >= max_iter:
+    if not result.converged and len(course.history) >= max_iter:
         result.stopped = f"max_iter = {max_iter} iterations were reached before convergence"
     return result
+
+
+def _precisions(dtype: str, tol: float) -> list[type]:
+    if dtype != "auto":
+        return [np.dtype(dtype).type]
+    return [np.float32] if tol >= SINGLE_PRECISION_TOL else [np.float32, np.float64]
+
+
+class _Course:
+    """The iterations of all phases as one course."""
+
+    def __init__(self, callback: Callback | None, stop: Callable[[], str | None]):
+        self.callback, self.stop, self.began = callback, stop, time.perf_counter()
+        self.history: list[Iteration] = []
+        self.evaluations = 0  # of the phases that have ended
+
+    def __call__(self, iteration: Iteration, w: np.ndarray) -> None:
+        counts = {"number": len(self.history) + 1, "evaluations": iteration.evaluations + self.evaluations}
+        self.history.append(replace(iteration, **counts, seconds=time.perf_counter() - self.began))
+        if self.callback is not None:
+            self.callback(self.history[-1], w)
+        if reason := self.stop():
+            raise StopTraining(reason)
+
+    def end(self, result: Result, criterion: Any) -> None:
+        """The result of a phase is told as that of the course."""
+        self.evaluations += result.evaluations
+        result.iterations, result.evaluations = self.history, criterion_passes(criterion, self.evaluations)
 
 
 def criterion_passes(criterion, evaluations: int) -> int:
