@@ -69,6 +69,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any, y: Any, multi_output: bool = False) -> tuple[Any, Any]:
         if is_matrix(X):
+            if multi_output and not isinstance(y, np.ndarray):  # sets, lists and None, which make no array
+                return validate_data(self, X, accept_sparse="csr", dtype=np.float64), list(y)
             return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=multi_output)
         return list(X), y if isinstance(y, np.ndarray) else list(y)
 
