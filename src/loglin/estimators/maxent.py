@@ -340,6 +340,12 @@ class MaxEnt(Classifier):
     # ------------------------------------------------------------------ files
 
     @classmethod
+    def from_model(cls, model: Model) -> Self:
+        if model.record.get("criterion") == "naive-bayes":  # whose values may mean there or not
+            raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
+        return super().from_model(model)
+
+    @classmethod
     def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Self:
         """A classifier from a model file; ``features`` is the f(x, y) that it was trained with, if any."""
         self = cls.from_model(Model.load(path))
