@@ -259,7 +259,7 @@ class MaxEnt(Classifier):
             raise LoglinError("this model was trained with a function f(x, y); set .features to it first")
         lists = of_new_examples(self.features, X, candidates, self.classes_.tolist())
         design = self._decoder.design(lists.attributes)
-        return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:-1]), lists
+        return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:])[:-1], lists
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """The most probable class of every example.
@@ -274,7 +274,7 @@ class MaxEnt(Classifier):
         if self.model_.task == "rank":
             scores, lists = self._ranked(X, candidates)
             best = [options[int(s.argmax())] for options, s in zip(lists.candidates, scores, strict=True)]
-            return np.array(best) if len(self.classes_) else best
+            return np.array(best, self.classes_.dtype if not best else None) if len(self.classes_) else best
         return super().predict(X, candidates)
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
@@ -286,7 +286,7 @@ class MaxEnt(Classifier):
         if self.model_.task == "rank":
             scores, _ = self._ranked(X, candidates)
             found = [np.exp(s - s.max()) / np.exp(s - s.max()).sum() for s in scores]
-            return np.array(found) if candidates is None else found
+            return np.array(found).reshape(-1, len(self.classes_)) if candidates is None else found
         return super().predict_proba(X, candidates)
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -294,7 +294,7 @@ class MaxEnt(Classifier):
         if self._several:
             return self.scores(X)
         if self.model_.task == "rank":
-            return np.array(self._ranked(X, None)[0])
+            return np.array(self._ranked(X, None)[0]).reshape(-1, len(self.classes_))
         scores = self.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
