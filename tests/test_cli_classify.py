@@ -9,6 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from loglin.cli.classifying import loaded_classifier
 from loglin.cli.main import cli
 
 WORDS = {
@@ -297,3 +298,10 @@ def test_bad_sets_and_candidates_are_one_sentence(tmp_path, lines, options, expe
     assert expected in message
     assert message.count("\n") == 1
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("criterion", ["likelihood", "naive-bayes"])
+def test_classifying_uses_the_threads_asked_for(criterion, tmp_path):
+    (tmp_path / "data.jsonl").write_text('{"label": "a", "text": "x"}\n{"label": "b", "text": "y"}\n')
+    run("classify-train", tmp_path / "data.jsonl", "--criterion", criterion, "-o", tmp_path / "m")
+    assert loaded_classifier(str(tmp_path / "m"), 1)._decoder.threads == 1

@@ -303,8 +303,7 @@ def loaded_classifier(path: str, threads: int | None = None) -> Any:
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
     face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
-    estimator = face.from_model(model)
-    estimator.threads = threads
+    estimator = face.from_model(model, threads)
     if model.task == "rank":
         estimator.set_params(features=operator.getitem)
     return estimator

@@ -185,11 +185,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return cls.from_model(Model.load(path))
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
         if model.task == "tag":
             raise LoglinError("this model tags sequences; open it with Tagger.load")
         options, known = model.record.get("options", {}), cls._get_param_names()
         self = cls(**{k: v for k, v in options.items() if k in known and k != "threads"})
+        self.threads = threads
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
             self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns

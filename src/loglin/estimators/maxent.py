@@ -340,10 +340,10 @@ class MaxEnt(Classifier):
     # ------------------------------------------------------------------ files
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
         if model.record.get("criterion") == "naive-bayes":  # whose values may mean there or not
             raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
-        return super().from_model(model)
+        return super().from_model(model, threads)
 
     @classmethod
     def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Self:

@@ -146,10 +146,10 @@ class NaiveBayes(Classifier):
             raise LoglinError("alpha is 0, with which the conditional objective may have no maximum; give some above 0")
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
         if model.record.get("criterion") != CRITERION:
             raise LoglinError("this model is no naive Bayes model; open it with loglin.load")
-        self = super().from_model(model)
+        self = super().from_model(model, threads)
         if isinstance(self.class_prior, Mapping):
             self.class_prior = {label: self.class_prior[str(label)] for label in model.labels}
         return self
