@@ -112,6 +112,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     if given["dev"]:
         _check_dev(task, given["criterion"])
         held = files.labelled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
+        files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     _fit(estimator, task, examples, data)
     progress.close()
@@ -326,8 +327,7 @@ def _judged(estimator: Any, task: str, batch: list[Example], path: str) -> list[
                 )
         rows = [dict(zip(x, p.tolist(), strict=True)) for x, p in zip(X, estimator.predict_proba(X, X), strict=True)]
         return list(zip(estimator.predict(X, X), rows, strict=True))
-    if batch[0].task == "candidates":
-        raise LoglinError(f'{path}: example 1 has "candidates", but this model has classes; give "text" or "features"')
+    files.refuse_candidates(batch, path)
     values = estimator.predict_proba(X) if estimator.gives_probabilities else estimator.scores(X)
     names = [str(y) for y in estimator.classes_.tolist()]
     rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
