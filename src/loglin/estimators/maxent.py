@@ -132,6 +132,8 @@ class MaxEnt(Classifier):
         y = y.toarray() if sparse.issparse(y) else y
         several = self.multi_label or is_indicator(y)
         uncertain = not several and _is_partial(y)
+        if not several and isinstance(y, list) and any(isinstance(given, list) for given in y):
+            raise LoglinError("y holds lists; for label sets give multi_label=True, or a 0/1 matrix as an array")
         X, y = self._checked(X, y, multi_output=several or uncertain)
         if not several and not uncertain:
             check_classification_targets(y)
@@ -370,6 +372,8 @@ def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n
         limit = frozenset(codes(labels, choice, i))
         if gold.codes[i] >= 0 and int(gold.codes[i]) not in limit:
             raise LoglinError(f"example {i}: its class {labels[gold.codes[i]]!r} is not among its candidates")
+        if gold.codes[i] < 0 and not gold.sets[~gold.codes[i]][list(limit)].any():
+            raise LoglinError(f"example {i}: none of its possible classes is among its candidates")
         if limit not in number:
             number[limit] = len(sets)
             sets.append(np.isin(np.arange(len(labels)), list(limit)))
