@@ -471,3 +471,11 @@ def test_the_smallest_temperature_takes_the_likeliest_word():
 def test_counts_may_be_numpy_numbers():
     options = [LanguageOptions(min_count=kind(4)) for kind in (int, np.int64)]
     assert [o.count("bigram") for o in options] == [4, 4]
+
+
+def test_weights_that_could_not_be_loaded_are_not_saved(tmp_path):
+    model = LanguageModel(max_iter=2).fit(["the cat sat", "the dog sat"])
+    model.model_.weights[-1] = 300.0
+    with pytest.raises(LoglinError, match="larger than 200"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
