@@ -142,3 +142,11 @@ def test_bad_feature_values_are_named():
         MaxEnt(features=lambda x, y: {"a": float("nan")}).fit(WORDS, KINDS)
     with pytest.raises(LoglinError, match="likelihood"):
         MaxEnt("perceptron", features=crossed).fit(WORDS, KINDS)
+
+
+def test_no_examples_have_no_answers():
+    model = MaxEnt(features=lambda x, c: [f"{x}={c}"]).fit(["u", "v"], ["a", "b"])
+    assert model.predict([]).tolist() == []
+    assert model.predict_proba([]).shape == model.decision_function([]).shape == (0, 2)
+    own = MaxEnt(features=lambda x, c: [c]).fit(["u", "v"], ["a", "b"], candidates=[["a", "b"], ["b", "c"]])
+    assert own.predict([], candidates=[]) == own.predict_proba([], candidates=[]) == []

@@ -9,6 +9,8 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from loglin import LoglinError
+from loglin.cli.classifying import loaded_classifier
 from loglin.cli.main import cli
 
 WORDS = {
@@ -297,3 +299,36 @@ def test_bad_sets_and_candidates_are_one_sentence(tmp_path, lines, options, expe
     assert expected in message
     assert message.count("\n") == 1
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("criterion", ["likelihood", "naive-bayes"])
+def test_classifying_uses_the_threads_asked_for(criterion, tmp_path):
+    (tmp_path / "data.jsonl").write_text('{"label": "a", "text": "x"}\n{"label": "b", "text": "y"}\n')
+    run("classify-train", tmp_path / "data.jsonl", "--criterion", criterion, "-o", tmp_path / "m")
+    assert loaded_classifier(str(tmp_path / "m"), 1)._decoder.threads == 1
+
+
+def test_examples_of_another_kind_are_refused_wherever_they_stand(tmp_path):
+    one = '{"label": "ab", "text": "x"}\n{"label": "b", "text": "y"}\n'
+    choice = '{"label": "p", "candidates": {"p": ["x"], "q": ["y"]}}\n'
+    (tmp_path / "one.jsonl").write_text(one)
+    (tmp_path / "sets.jsonl").write_text('{"labels": ["ab"], "text": "x"}\n{"labels": ["b"], "text": "y"}\n')
+    (tmp_path / "choices.jsonl").write_text(choice)
+    run("classify-train", tmp_path / "one.jsonl", "-o", tmp_path / "one")
+    run("classify-train", tmp_path / "sets.jsonl", "-o", tmp_path / "sets")
+
+    def refused(*arguments, given=None):
+        with pytest.raises(LoglinError) as error:
+            CliRunner().invoke(
+                cli, [str(a) for a in arguments], input=given, catch_exceptions=False, standalone_mode=False
+            )
+        return str(error.value)
+
+    unlabelled = '{"text": "x"}\n' + choice
+    assert 'example 2 has "candidates"' in refused("classify", tmp_path / "one", "-", given=unlabelled)
+    assert 'example 1 has "candidates"' in refused(
+        "classify-train", tmp_path / "one.jsonl", "--dev", tmp_path / "choices.jsonl", "-o", tmp_path / "m"
+    )
+    assert "has one label, 'ab'" in refused("classify", tmp_path / "sets", tmp_path / "one.jsonl", "--eval")
+    number = '{"label": 5, "text": "x"}\n'
+    assert "has one label, 5" in refused("classify", tmp_path / "sets", "-", "--eval", given=number)

@@ -169,3 +169,63 @@ def test_explained_probabilities_are_those_of_every_label_for_itself():
     explained = model.explain(["goal", "law"]).probabilities
     assert list(explained.values()) == pytest.approx(model.predict_proba([["goal", "law"]])[0].tolist())
     assert sum(explained.values()) > 1.01  # both topics are likely
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [{"a"}, set(), {"a"}, set(), {"a"}, set()],  # one label
+        [{"a"}, set(), set(), {"a"}, set(), {"b"}],  # folds that know one label of two
+        [{"a"}, set(), set(), set(), set(), set()],  # a fold that knows none
+        np.array([[1, 0], [1, 0], [0, 1], [0, 0], [1, 0], [0, 0]]),
+    ],
+)
+def test_threshold_is_chosen_where_folds_miss_rare_labels(y):
+    for X in (DOCUMENTS, np.eye(6)):
+        model = MaxEnt(multi_label=not isinstance(y, np.ndarray), threshold="out-of-fold").fit(X, y)
+        assert 0 < model.model_.decoding["threshold"] < 1
+
+
+def test_every_form_of_label_sets_means_the_same():
+    X, Y = problem(6)
+    sets = [set(np.flatnonzero(row).tolist()) for row in Y]
+    expected = MaxEnt().fit(X, Y.astype(int)).coef_
+    for y in (sets, [list(s) for s in sets], sparse.csr_matrix(Y.astype(int))):
+        np.testing.assert_array_equal(MaxEnt(multi_label=True).fit(X, y).coef_, expected)
+    column = MaxEnt(multi_label=True).fit(X, Y[:, :1].astype(int))
+    assert column.predict(X).shape == (len(Y), 1)
+    np.testing.assert_array_equal(column.coef_, MaxEnt(multi_label=True).fit(X, [s & {0} for s in sets]).coef_)
+
+
+def test_a_matrix_of_labels_is_predicted_after_loading_too(tmp_path):
+    X, Y = problem(7)
+    model = MaxEnt().fit(X, Y.astype(int))
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), model.predict(X))
+
+
+def test_score_is_the_share_of_whole_sets():
+    model = MaxEnt(multi_label=True, l2=0.01).fit(DOCUMENTS, TOPICS)
+    assert model.score(DOCUMENTS, TOPICS) == 1.0
+    assert model.score(DOCUMENTS, [set(), *TOPICS[1:]]) == pytest.approx(5 / 6)
+    assert model.score(DOCUMENTS, [set(), *TOPICS[1:]], sample_weight=[0, 1, 1, 1, 1, 1]) == 1.0
+
+
+def test_scores_without_bounds_give_probabilities_without_warnings(recwarn):
+    model = MaxEnt(multi_label=True).fit([{"a": 1.0}, {"a": -1.0}, {"b": 1.0}], [{"p"}, set(), {"p"}])
+    np.testing.assert_array_equal(model.predict_proba([{"a": 1e9}, {"a": -1e9}]), [[1.0], [0.0]])
+    assert not recwarn.list
+
+
+def test_partial_labels_of_matrices():
+    X = np.eye(4)
+    model = MaxEnt().fit(X, ["x", None, {"x", "y"}, "y"])
+    assert model.predict(X[[0, 3]]).tolist() == ["x", "y"]
+    assert MaxEnt().fit(X, ["x", ("x", "y"), "y", "y"]).predict(X[:1]).tolist() == ["x"]
+
+
+def test_a_bad_threshold_is_refused_before_training():
+    seen: list = []
+    with pytest.raises(LoglinError, match="threshold is 'half'"):
+        MaxEnt(multi_label=True, threshold="half", callbacks=[seen.append]).fit(DOCUMENTS, TOPICS)
+    assert not seen

@@ -446,3 +446,36 @@ def test_damaged_files(tmp_path, fitted):
             continue
         with contextlib.suppress(LoglinError):  # either refused, or probabilities still
             assert math.fsum(p for _, p in model.next("the cat", 99)) == pytest.approx(1, abs=1e-6)
+
+
+def test_samples_go_on_after_attributes_and_lists_of_tokens():
+    lines = ["#! author=A", "the cat sat", "the dog sat", "", "#! author=B", "a cat ran", "a dog ran", ""] * 4
+    model = LanguageModel(features=("bigram", "document"), min_count=1).fit(lines)
+    after = model.sample(3, history="#! author=A", seed=1)
+    assert after == model.sample(3, history="#! author=A\n", seed=1)
+    assert model.next("#! author=A") == model.next("#! author=A\n")
+    assert model.sample(2, history=["the", "cat"], seed=1) == model.sample(2, history="the cat", seed=1)
+
+
+def test_a_sampled_sentence_may_begin_like_attributes():
+    model = LanguageModel(features=("bigram", "trigram")).fit([["#!", "x", "y"]] * 20)
+    assert ["#!", "x", "y"] in model.sample(5, seed=1)
+    assert model.next("\\#! x") == model.next(["#!", "x"])
+
+
+def test_the_smallest_temperature_takes_the_likeliest_word():
+    model = LanguageModel().fit(["the cat sat", "the cat ran", "the cat sat"])
+    assert model.sample(1, seed=1, temperature=1e-320) == model.sample(1, seed=1, temperature=1e-3)
+
+
+def test_counts_may_be_numpy_numbers():
+    options = [LanguageOptions(min_count=kind(4)) for kind in (int, np.int64)]
+    assert [o.count("bigram") for o in options] == [4, 4]
+
+
+def test_weights_that_could_not_be_loaded_are_not_saved(tmp_path):
+    model = LanguageModel(max_iter=2).fit(["the cat sat", "the dog sat"])
+    model.model_.weights[-1] = 300.0
+    with pytest.raises(LoglinError, match="larger than 200"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()

@@ -100,3 +100,23 @@ def test_partial_classes():
 def test_bad_input(X, y, message):
     with pytest.raises(ValueError, match=message):
         MaxEnt().fit(X, y)
+
+
+def test_options_given_as_numpy_numbers_survive_files(tmp_path):
+    X, y = [["a"], ["b"], ["a", "b"], ["c"]], ["x", "y", "x", "y"]
+    model = MaxEnt(max_iter=np.int64(50), l2=np.float64(0.5), variances={"a": np.float64(2.0)}).fit(X, y)
+    model.save(tmp_path / "m")
+    again = MaxEnt.load(tmp_path / "m")
+    assert (again.max_iter, again.l2, again.variances) == (50, 0.5, {"a": 2.0})
+    np.testing.assert_array_equal(again.fit(X, y).predict_proba(X), model.predict_proba(X))
+
+
+def test_candidates_must_leave_a_possible_class():
+    X, y = [["a"], ["b"], ["c"]], ["x", {"x"}, "y"]
+    with pytest.raises(LoglinError, match="example 1: none of its possible classes"):
+        MaxEnt().fit(X, y, candidates=[["x", "y"], ["y"], ["x", "y"]])
+
+
+def test_lists_of_zeros_and_ones_are_no_classes():
+    with pytest.raises(LoglinError, match="y holds lists"):
+        MaxEnt().fit([["a"], ["b"], ["c"]], [[1, 0], [0, 1], [1, 1]])

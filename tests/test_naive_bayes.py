@@ -125,3 +125,31 @@ def test_bad_input():
         NaiveBayes().fit([["a"]], ["x"])
     with pytest.raises(ValueError, match="NaN"):
         NaiveBayes().fit(np.array([[np.nan], [1.0]]), [0, 1])
+
+
+def test_files_are_opened_by_the_estimator_that_wrote_them(tmp_path):
+    X, y = [{"a": 3.0, "b": 1.0}, {"a": 1.0}, {"b": 2.0}, {"c": 5.0}], ["x", "x", "y", "y"]
+    NaiveBayes("bernoulli").fit(X, y).save(tmp_path / "nb")
+    MaxEnt().fit(X, y).save(tmp_path / "maxent")
+    with pytest.raises(LoglinError, match=r"NaiveBayes\.load"):
+        MaxEnt.load(tmp_path / "nb")
+    with pytest.raises(LoglinError, match="no naive Bayes model"):
+        NaiveBayes.load(tmp_path / "maxent")
+
+
+def test_class_priors_of_numbers_survive_files(tmp_path):
+    X, y = problem()
+    prior = dict(zip(np.unique(y), (0.5, 0.3, 0.2), strict=True))
+    model = NaiveBayes(class_prior=prior).fit(X, y)
+    model.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert again.class_prior == prior
+    np.testing.assert_array_equal(again.fit(X, y).predict_proba(X), model.predict_proba(X))
+
+
+def test_bad_examples_are_told():
+    X = [["a"], ["b"], ["a", "b"]]
+    with pytest.raises(LoglinError, match="3 sentences but 2"):
+        NaiveBayes().fit(X, ["x", "y"])
+    with pytest.raises(LoglinError, match="sample weight is negative"):
+        NaiveBayes().fit(X, ["x", "y", "x"], [1.0, -1.0, 1.0])

@@ -588,3 +588,10 @@ def test_an_memm_has_decisions_and_pseudolikelihood_not():
     )
     assert memm.decisions is not None
     assert tied.decisions is None
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["sgd", "averaged-sgd"])
+def test_values_too_large_for_any_step_are_told(name):
+    with pytest.raises(LoglinError, match="too large"):
+        MaxEnt(optimizer=name).fit([{"a": 1e200}, {"a": -1e200}, {"b": 1.0}], ["x", "y", "x"])

@@ -283,6 +283,7 @@ def _plain(value: Any) -> Any:
     """Options as JSON can hold them; what it cannot, by name."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
+    value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, str | int | float | bool | list) else type(value).__name__
 
 

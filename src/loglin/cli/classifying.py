@@ -112,6 +112,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     if given["dev"]:
         _check_dev(task, given["criterion"])
         held = files.labelled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
+        files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     _fit(estimator, task, examples, data)
     progress.close()
@@ -303,8 +304,7 @@ def loaded_classifier(path: str, threads: int | None = None) -> Any:
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
     face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
-    estimator = face.from_model(model)
-    estimator.threads = threads
+    estimator = face.from_model(model, threads)
     if model.task == "rank":
         estimator.set_params(features=operator.getitem)
     return estimator
@@ -327,8 +327,7 @@ def _judged(estimator: Any, task: str, batch: list[Example], path: str) -> list[
                 )
         rows = [dict(zip(x, p.tolist(), strict=True)) for x, p in zip(X, estimator.predict_proba(X, X), strict=True)]
         return list(zip(estimator.predict(X, X), rows, strict=True))
-    if batch[0].task == "candidates":
-        raise LoglinError(f'{path}: example 1 has "candidates", but this model has classes; give "text" or "features"')
+    files.refuse_candidates(batch, path)
     values = estimator.predict_proba(X) if estimator.gives_probabilities else estimator.scores(X)
     names = [str(y) for y in estimator.classes_.tolist()]
     rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]

@@ -99,11 +99,25 @@ def names_of(example: Example, path: str, remedy: str = NO_LABEL) -> set[str]:
     """An example's labels as text."""
     if example.answer is None:
         raise LoglinError(f'{path}: example {example.number} has no "labels"; {remedy}')
+    if not isinstance(example.answer, list):
+        raise LoglinError(
+            f"{path}: example {example.number} has one label, {example.answer!r}, but sets are needed; "
+            'write a list "labels"'
+        )
     if any(isinstance(label, dict | list) or label is None for label in example.answer):
         raise LoglinError(
             f"{path}: the labels of example {example.number} are {example.answer!r}; give strings or numbers"
         )
     return {as_text(label) for label in example.answer}
+
+
+def refuse_candidates(examples: Iterable[Example], path: str) -> None:
+    for example in examples:
+        if example.task == "candidates":
+            raise LoglinError(
+                f'{path}: example {example.number} has "candidates", but this model has classes; '
+                'give "text" or "features"'
+            )
 
 
 def as_text(label: Any) -> str:

@@ -81,7 +81,7 @@ def _parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagge
             attributes.append(given)
 
     for place, line in lines:
-        tokens, plain = _tokens(line, place)
+        tokens, plain = tokens_of(line, place)
         if not tokens:
             if blank_lines and documents[-1] < len(sentences):
                 begin({})
@@ -100,7 +100,7 @@ def _parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagge
     return Text(_corpus(sentences, source, tagged), np.array([*documents, len(sentences)], np.int64), attributes)
 
 
-def _tokens(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
+def tokens_of(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
     """The tokens of a line, and whether its first one is a word even if it looks like the mark of attributes."""
     if isinstance(line, str):
         tokens = line.split()

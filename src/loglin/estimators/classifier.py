@@ -69,6 +69,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any, y: Any, multi_output: bool = False) -> tuple[Any, Any]:
         if is_matrix(X):
+            if multi_output and not isinstance(y, np.ndarray):  # sets, lists and None, which make no array
+                return validate_data(self, X, accept_sparse="csr", dtype=np.float64), list(y)
             return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=multi_output)
         return list(X), y if isinstance(y, np.ndarray) else list(y)
 
@@ -183,11 +185,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return cls.from_model(Model.load(path))
 
     @classmethod
-    def from_model(cls, model: Model) -> Self:
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
         if model.task == "tag":
             raise LoglinError("this model tags sequences; open it with Tagger.load")
         options, known = model.record.get("options", {}), cls._get_param_names()
         self = cls(**{k: v for k, v in options.items() if k in known and k != "threads"})
+        self.threads = threads
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
             self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns

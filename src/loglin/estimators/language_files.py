@@ -40,6 +40,8 @@ def save(path: str | os.PathLike, model: Predictor, record: dict) -> None:
         header["histories"], more = _of_extractor(model.extractor)
         arrays |= {f"histories.{name}": array for name, array in more.items()}
         arrays["weights"] = model.weights
+        if not bool((np.abs(model.weights) < LARGEST).all()):
+            raise LoglinError(f"a weight is larger than {LARGEST:g}, which no file may hold; give smaller variances")
     write_arrays(path, header, arrays)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines
+from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.errors import LoglinError
 from loglin.estimators import language_files
 from loglin.estimators.language_training import CACHE, LanguageOptions, train
@@ -162,19 +162,15 @@ class LanguageModel(BaseEstimator):
 
     # ------------------------------------------------------------------ the next word
 
-    def _open(self, history: str | Sequence[str]) -> tuple[RunningText, int]:
+    def _open(self, earlier: list[str], sentence: list[str]) -> tuple[RunningText, int]:
         """A document whose last sentence goes on, and the token to predict."""
         check_is_fitted(self, "model_")
-        lines: list = history.split("\n") if isinstance(history, str) else [list(history)]
-        if isinstance(lines[-1], str) and lines[-1].split()[:1] == [ATTRIBUTES]:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {UNKNOWN}" if isinstance(lines[-1], str) else [*lines[-1], UNKNOWN]
-        running = self.model_.words.encode(from_lines(lines, source="history"))
+        running = self.model_.words.encode(from_lines([*earlier, [*sentence, UNKNOWN]], source="history"))
         return running, len(running) - 2  # the last but the end: what we added
 
-    def _distribution(self, history: str | Sequence[str]) -> np.ndarray:
+    def _distribution(self, earlier: list[str], sentence: list[str]) -> np.ndarray:
         """log p of every word of the vocabulary, <unk> and the end of the sentence: (predicted words,)."""
-        running, token = self._open(history)
+        running, token = self._open(earlier, sentence)
         n = self.model_.words.n_predicted
         ptr = np.zeros(len(running) + 1, np.int64)
         ptr[token + 1 :] = n
@@ -186,17 +182,17 @@ class LanguageModel(BaseEstimator):
         ``history`` is the sentence so far, as a string or a list of tokens; in a string, earlier lines are earlier
         sentences of the document and ``#!`` its attributes.
         """
-        log_p = self._distribution(history)
+        log_p = self._distribution(*_begun(history))
         best = np.argsort(-log_p, kind="stable")[:k]
         return [(self.vocabulary_[w], float(np.exp(log_p[w]))) for w in best.tolist()]
 
     def probability(self, history: str | Sequence[str], word: str) -> float:
         """p(word | history)."""
-        return float(np.exp(self._distribution(history)[self._code(word)]))
+        return float(np.exp(self._distribution(*_begun(history))[self._code(word)]))
 
     def explain(self, history: str | Sequence[str], word: str) -> list[Vote]:
         """The votes of every active feature for a word, and the normalizer; they add up to its log p."""
-        running, token = self._open(history)
+        running, token = self._open(*_begun(history))
         return self.model_.votes(running, token, self._code(word))
 
     def _code(self, word: str) -> int:
@@ -210,7 +206,7 @@ class LanguageModel(BaseEstimator):
         self,
         n: int = 1,
         *,
-        history: str = "",
+        history: str | Sequence[str] = "",
         seed: int | None = None,
         temperature: float = 1.0,
         unknown: bool = False,
@@ -224,15 +220,16 @@ class LanguageModel(BaseEstimator):
         if not np.isfinite(temperature) or temperature <= 0:
             raise LoglinError(f"temperature is {temperature!r}; give a number above 0")
         rng = np.random.default_rng(seed)
-        *earlier, begun = history.split("\n")
+        earlier, begun = _begun(history)
         sentences = []
         for _ in range(n):
-            sentence = begun.split()
+            sentence = list(begun)
             while len(sentence) < max_length:
-                log_p = self._distribution("\n".join([*earlier, " ".join(sentence)])) / temperature
+                log_p = self._distribution(earlier, sentence)
                 if not unknown:
                     log_p[self.model_.words.unknown] = -np.inf
-                sums = np.cumsum(np.exp(log_p - log_p.max()))
+                with np.errstate(over="ignore"):  # a tiny temperature leaves the likeliest word alone
+                    sums = np.cumsum(np.exp((log_p - log_p.max()) / temperature))
                 word = self.vocabulary_[int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))]
                 if word == END:
                     break
@@ -265,6 +262,15 @@ class LanguageModel(BaseEstimator):
         options = record.get("options")
         given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
         return cls(**given)._adopt(model, record)
+
+
+def _begun(history: str | Sequence[str]) -> tuple[list[str], list[str]]:
+    """The lines before the sentence that goes on, and its words so far."""
+    if not isinstance(history, str):
+        return [], list(history)
+    *earlier, last = history.split("\n")
+    words, plain = tokens_of(last, "history")
+    return ([*earlier, last], []) if words[:1] == [ATTRIBUTES] and not plain else (earlier, words)
 
 
 def _plain(settings: Mapping) -> dict:

@@ -98,9 +98,10 @@ class LanguageOptions:
         return float((self.variances or {}).get(kind, VARIANCES[_family(kind, VARIANCES)]))
 
     def count(self, kind: str) -> int:
-        given = self.min_count if isinstance(self.min_count, Mapping) else {}
-        usual = MIN_COUNTS[_family(kind, MIN_COUNTS)] if not isinstance(self.min_count, int) else self.min_count
-        return int(given.get(kind, usual))
+        usual = MIN_COUNTS[_family(kind, MIN_COUNTS)]
+        if isinstance(self.min_count, Mapping):
+            return int(self.min_count.get(kind, usual))
+        return usual if self.min_count is None else int(self.min_count)
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -8,15 +8,18 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.labels import Gold, LabelSets, gold_of_sequences
+from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes, single
+from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluate import best_threshold
 from loglin.features.attributes import AttributeExtractor
@@ -126,16 +129,21 @@ class MaxEnt(Classifier):
         """
         if self.features is not None:
             return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight)
-        several = self.multi_label or _is_indicator(y)
+        y = y.toarray() if sparse.issparse(y) else y
+        several = self.multi_label or is_indicator(y)
         uncertain = not several and _is_partial(y)
+        if not several and isinstance(y, list) and any(isinstance(given, list) for given in y):
+            raise LoglinError("y holds lists; for label sets give multi_label=True, or a 0/1 matrix as an array")
         X, y = self._checked(X, y, multi_output=several or uncertain)
         if not several and not uncertain:
             check_classification_targets(y)
         extractor = self._new_extractor(X)
         design = extractor.fit(self._examples(X), self.min_count)
-        labels, gold = self._label_sets(y, design.n_tokens) if several else self._gold(y, design.n_tokens, candidates)
+        labels, gold = label_sets(y, design.n_tokens) if several else self._gold(y, design.n_tokens, candidates)
         if several and (candidates is not None or self.dev is not None):
             raise LoglinError("label sets take neither candidates nor dev; leave them out")
+        if several and self.threshold not in (None, "out-of-fold"):
+            checked_threshold(self.threshold)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
         model = train(
@@ -152,10 +160,10 @@ class MaxEnt(Classifier):
         warn_if_unbounded(model)
         if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
-            model = replace(model, decoding=model.decoding | {"threshold": _checked_threshold(chosen)})
-        self._adopt(model)
-        self._indicator = several and isinstance(y, np.ndarray) and y.ndim == 2
-        return self
+            model = replace(model, decoding=model.decoding | {"threshold": checked_threshold(chosen)})
+        if several and is_indicator(y, 1):
+            model.record["indicator"] = True  # so that predictions have the same form
+        return self._adopt(model)
 
     def _options(self, task: str, sample_weight, size: int) -> Options:
         return Options(
@@ -198,18 +206,6 @@ class MaxEnt(Classifier):
             gold = _with_candidates(gold, labels, candidates, n)
         return labels, gold
 
-    @staticmethod
-    def _label_sets(y, n: int) -> tuple[list, LabelSets]:
-        if _is_indicator(y):
-            has = np.asarray(y) > 0
-            labels = list(range(has.shape[1]))
-        else:
-            labels, has = _has(y, n)
-        without = np.flatnonzero(~has.any(axis=0))
-        if len(without):
-            raise LoglinError(f"no example has the label {labels[without[0]]!r}; leave it out or give it one")
-        return labels, LabelSets(has)
-
     def _out_of_fold(self, X, y, sample_weight) -> float:
         """The threshold with the best micro F1 where every example is judged by a model that has not seen it."""
         if self.threshold != "out-of-fold" or len(y) < FOLDS:
@@ -217,12 +213,14 @@ class MaxEnt(Classifier):
                 f"threshold is {self.threshold!r}; give a number, or out-of-fold for {FOLDS} examples or more"
             )
         fold = np.arange(len(y)) % FOLDS
-        _, sets = self._label_sets(y, len(y))
+        _, sets = label_sets(y, len(y))
         values = np.full(sets.has.shape, -np.inf)
         for k in range(FOLDS):
             inside, outside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-            known = np.flatnonzero(sets.has[inside].any(axis=0))
-            part = clone(self).set_params(threshold=None, warm_start=False, callbacks=None)
+            known = np.flatnonzero(sets.has[inside].any(axis=0))  # a rare label may be unseen there
+            if not len(known):
+                continue
+            part = clone(self).set_params(multi_label=True, threshold=None, warm_start=False, callbacks=None)
             weight = None if sample_weight is None else np.asarray(sample_weight, float)[inside]
             part.fit(_taken(X, inside), sets.has[np.ix_(inside, known)].astype(int), weight)
             values[np.ix_(outside, known)] = part._label_values(_taken(X, outside))
@@ -255,7 +253,7 @@ class MaxEnt(Classifier):
     def _label_values(self, X: Any) -> np.ndarray:
         """Of label sets, what is compared with the threshold: probabilities, or scores of a margin or a regression."""
         scores = self.scores(X)
-        return 1 / (1 + np.exp(-scores)) if self.model_.decoding["link"] == "logistic" else scores
+        return expit(scores) if self.model_.decoding["link"] == "logistic" else scores
 
     def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
         """Of a model with ``features``: the score of every candidate of every example."""
@@ -263,7 +261,7 @@ class MaxEnt(Classifier):
             raise LoglinError("this model was trained with a function f(x, y); set .features to it first")
         lists = of_new_examples(self.features, X, candidates, self.classes_.tolist())
         design = self._decoder.design(lists.attributes)
-        return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:-1]), lists
+        return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:])[:-1], lists
 
     def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """The most probable class of every example.
@@ -272,13 +270,13 @@ class MaxEnt(Classifier):
         """
         if self._several:
             given = self._label_values(X) >= self.model_.decoding["threshold"]
-            if getattr(self, "_indicator", False):
+            if self.model_.record.get("indicator"):
                 return given.astype(int)
             return [{self.classes_[j].item() for j in np.flatnonzero(row)} for row in given]
         if self.model_.task == "rank":
             scores, lists = self._ranked(X, candidates)
             best = [options[int(s.argmax())] for options, s in zip(lists.candidates, scores, strict=True)]
-            return np.array(best) if len(self.classes_) else best
+            return np.array(best, self.classes_.dtype if not best else None) if len(self.classes_) else best
         return super().predict(X, candidates)
 
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
@@ -290,7 +288,7 @@ class MaxEnt(Classifier):
         if self.model_.task == "rank":
             scores, _ = self._ranked(X, candidates)
             found = [np.exp(s - s.max()) / np.exp(s - s.max()).sum() for s in scores]
-            return np.array(found) if candidates is None else found
+            return np.array(found).reshape(-1, len(self.classes_)) if candidates is None else found
         return super().predict_proba(X, candidates)
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -298,9 +296,16 @@ class MaxEnt(Classifier):
         if self._several:
             return self.scores(X)
         if self.model_.task == "rank":
-            return np.array(self._ranked(X, None)[0])
+            return np.array(self._ranked(X, None)[0]).reshape(-1, len(self.classes_))
         scores = self.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; of label sets, the share of examples whose set is right as a whole."""
+        if self._several and not self.model_.record.get("indicator"):
+            right = [set(given) == found for given, found in zip(y, self.predict(X), strict=True)]
+            return float(np.average(right, weights=sample_weight))
+        return super().score(X, y, sample_weight)
 
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
@@ -337,6 +342,12 @@ class MaxEnt(Classifier):
     # ------------------------------------------------------------------ files
 
     @classmethod
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
+        if model.record.get("criterion") == "naive-bayes":  # whose values may mean there or not
+            raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
+        return super().from_model(model, threads)
+
+    @classmethod
     def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Self:
         """A classifier from a model file; ``features`` is the f(x, y) that it was trained with, if any."""
         self = cls.from_model(Model.load(path))
@@ -348,36 +359,8 @@ def _is_partial(y: Any) -> bool:
     return isinstance(y, list) and any(v is None or isinstance(v, set | frozenset | tuple) for v in y)
 
 
-def _is_indicator(y: Any) -> bool:
-    """A matrix of zeros and ones with a column for every label."""
-    return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1 and bool(np.isin(y, (0, 1)).all())
-
-
-def _has(y: Any, n: int) -> tuple[list, np.ndarray]:
-    """Labels in order, and which example has which: (examples, labels) bool."""
-    if len(y) != n:
-        raise LoglinError(f"there are {n} examples but {len(y)} label sets; give one for each, empty if it has none")
-    for i, given in enumerate(y):
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise LoglinError(f"example {i}: its labels are {given!r}; give a set of labels, empty if it has none")
-    labels = sorted({label for given in y for label in given})
-    if not labels:
-        raise LoglinError("no example has a label; give at least one")
-    number = {label: j for j, label in enumerate(labels)}
-    has = np.zeros((n, len(labels)), bool)
-    for i, given in enumerate(y):
-        has[i, [number[label] for label in given]] = True
-    return labels, has
-
-
 def _taken(X: Any, rows: np.ndarray) -> Any:
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
-
-
-def _checked_threshold(threshold: Any) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not np.isfinite(threshold):
-        raise LoglinError(f"threshold is {threshold!r}; give a number or out-of-fold")
-    return float(threshold)
 
 
 def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n: int) -> Gold:
@@ -389,6 +372,8 @@ def _with_candidates(gold: Gold, labels: list, candidates: Sequence[Iterable], n
         limit = frozenset(codes(labels, choice, i))
         if gold.codes[i] >= 0 and int(gold.codes[i]) not in limit:
             raise LoglinError(f"example {i}: its class {labels[gold.codes[i]]!r} is not among its candidates")
+        if gold.codes[i] < 0 and not gold.sets[~gold.codes[i]][list(limit)].any():
+            raise LoglinError(f"example {i}: none of its possible classes is among its candidates")
         if limit not in number:
             number[limit] = len(sets)
             sets.append(np.isin(np.arange(len(labels)), list(limit)))

@@ -25,6 +25,7 @@ from loglin.optimize.lbfgs import minimize
 from loglin.parallel.threads import Threads
 
 OBJECTIVES = ("joint", "conditional")
+CRITERION = "naive-bayes"
 
 
 class NaiveBayes(Classifier):
@@ -82,10 +83,12 @@ class NaiveBayes(Classifier):
             raise LoglinError("Negative values in data: naive Bayes counts, so attribute values must be at least 0")
         design = self._presence(design)
         values = np.asarray(y).tolist()
-        labels, gold = gold_of_sequences(([v] for v in values), [1] * len(values), np.unique(y).tolist())
+        labels, gold = gold_of_sequences(([v] for v in values), [1] * design.n_tokens, np.unique(y).tolist())
         if len(labels) < 2:
             raise LoglinError(f"there is only one class, {labels[0]!r}; give examples of at least two classes")
         weight = _check_sample_weight(sample_weight, X) if sample_weight is not None else np.ones(len(values))
+        if (weight < 0).any():
+            raise LoglinError("a sample weight is negative, and so would be counts; give weights of at least 0")
         intercept = self._intercepts(extractor)
         assert intercept is not None
         table = self._counted(design, gold, intercept, labels, weight)
@@ -98,7 +101,10 @@ class NaiveBayes(Classifier):
             result = minimize(criterion, start, max_iter=self.max_iter, tol=self.tol)
             table = criterion.weights(result.weights)
             record = {"objective": result.value, "stopped": result.stopped, "iterations": len(result.iterations)}
-        record |= {"criterion": "naive-bayes", "options": self.get_params(), "n_features": index.n_features}
+        options = self.get_params()
+        if self.class_prior is not None:  # JSON has only strings as keys
+            options["class_prior"] = {str(label): float(p) for label, p in self.class_prior.items()}
+        record |= {"criterion": CRITERION, "options": options, "n_features": index.n_features}
         record |= {"train_seconds": time.perf_counter() - began, "sentences": len(values), "tokens": len(values)}
         return self._adopt(Model("classify", labels, extractor, index, table.ravel(), 1, record))
 
@@ -138,6 +144,15 @@ class NaiveBayes(Classifier):
             raise LoglinError(f"alpha is {self.alpha!r}; give a number of at least 0")
         if self.objective == "conditional" and self.alpha == 0:
             raise LoglinError("alpha is 0, with which the conditional objective may have no maximum; give some above 0")
+
+    @classmethod
+    def from_model(cls, model: Model, threads: int | None = None) -> Self:
+        if model.record.get("criterion") != CRITERION:
+            raise LoglinError("this model is no naive Bayes model; open it with loglin.load")
+        self = super().from_model(model, threads)
+        if isinstance(self.class_prior, Mapping):
+            self.class_prior = {label: self.class_prior[str(label)] for label in model.labels}
+        return self
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log P(c, x) (examples, classes); of the multinomial kind without the coefficient that orders draws."""

@@ -75,7 +75,8 @@ def descend_stochastically(
                 break
     except StopTraining as request:
         stopped = str(request)
-    return Result(w, value, stopped, converged, journal.iterations, looks[-1][0] + len(looks))
+    evaluations = looks[-1][0] + len(looks) if looks else 0
+    return Result(w, value, stopped, converged, journal.iterations, evaluations)
 
 
 def _left(looks: list[tuple[int, float]]) -> float:
