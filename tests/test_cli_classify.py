@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+import warnings
 
 import pytest
 from click.testing import CliRunner
@@ -297,3 +298,13 @@ def test_bad_sets_and_candidates_are_one_sentence(tmp_path, lines, options, expe
     assert expected in message
     assert message.count("\n") == 1
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("documents", [["x", "y"], ["x z", "z", "z"]])
+def test_weights_without_end_are_told_once_and_not_as_a_python_warning(tmp_path, documents):
+    data = tmp_path / "d.jsonl"
+    data.write_text("".join(json.dumps({"label": y, "text": t}) + "\n" for y, t in zip("aba", documents, strict=False)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out = run("classify-train", data, "--l2", 0, "--quiet", "-o", tmp_path / "m.model", "--threads", 1)
+    assert out.count("give l2 above 0") == 1
