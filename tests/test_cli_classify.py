@@ -308,3 +308,17 @@ def test_weights_without_end_are_told_once_and_not_as_a_python_warning(tmp_path,
         warnings.simplefilter("error")
         out = run("classify-train", data, "--l2", 0, "--quiet", "-o", tmp_path / "m.model", "--threads", 1)
     assert out.count("give l2 above 0") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"label": "a", "text": 3}', 'd.jsonl, line 1: "text" is 3; give a string in quotes'),
+        ("[1]", "d.jsonl, line 1: '[1]' is no object; write {…}"),
+    ],
+)
+def test_lines_of_another_form_are_told_as_what_they_are(tmp_path, line, told):
+    (tmp_path / "d.jsonl").write_text(line + "\n")
+    code, err = failure("classify-train", tmp_path / "d.jsonl", "-o", tmp_path / "m.model")
+    assert code == 1
+    assert told in err
