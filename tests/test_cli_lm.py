@@ -158,3 +158,12 @@ def test_one_word_and_one_sentence(trained, tmp_path):
         assert {v["word"] for v in found} == {"word", "<unk>", "</s>"}
         assert sum(v["probability"] for v in found) == pytest.approx(1)
         assert found[0]["word"] == "word"
+
+
+def test_the_cache_is_among_the_features_to_choose_from_and_has_settings_only_if_chosen(trained):
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "cash", "-o", "x.model"])
+    assert code == 1
+    assert ", cache, " in err
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--variance", "cache=2", "-o", "x.model"])
+    assert code == 1
+    assert "'cache' has a setting but is none of the features" in err

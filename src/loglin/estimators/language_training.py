@@ -86,7 +86,7 @@ class LanguageOptions:
         for kind, variance in (self.variances or {}).items():
             if not isinstance(variance, int | float) or not math.isfinite(variance) or variance <= 0:
                 raise LoglinError(f"the variance of {kind} is {variance!r}; give a number above 0")
-        for kind in {*counts, *(self.variances or {})} - {*kinds, "unigram", CACHE}:
+        for kind in {*counts, *(self.variances or {})} - {*kinds, "unigram", *({CACHE} & {*self.features})}:
             raise LoglinError(f"{kind!r} has a setting but is none of the features; add it, or leave the setting out")
 
     @property
