@@ -167,3 +167,12 @@ def test_the_cache_is_among_the_features_to_choose_from_and_has_settings_only_if
     code, _, err = run(trained, ["lm", "train", "text.txt", "--variance", "cache=2", "-o", "x.model"])
     assert code == 1
     assert "'cache' has a setting but is none of the features" in err
+
+
+def test_the_probability_of_an_unknown_word_is_told_as_that_of_unk(trained):
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra"])
+    assert "log p(<unk>, for 'zebra' is unknown), p = " in out
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "sat"])
+    assert "log p(sat), p = " in out
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra", "--json"])
+    assert json.loads(out)["known"] is False

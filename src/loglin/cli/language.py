@@ -195,11 +195,14 @@ def next_command(model, history, k, explain, as_json) -> None:
         probability = math.exp(sum(vote.weight for vote in votes))
         if as_json:
             found = [{"feature": vote.feature, "weight": vote.weight} for vote in votes]
-            shared.print_json({"word": explain, "probability": probability, "votes": found})
+            shared.print_json(
+                {"word": explain, "known": trained.knows(explain), "probability": probability, "votes": found}
+            )
             return
         for vote in votes:
             print(f"{vote.weight:+9.4f}  {vote.feature}")
-        print(f"{math.log(probability):+9.4f}  log p({explain}), p = {probability:.6f}")
+        told = explain if trained.knows(explain) else f"<unk>, for {explain!r} is unknown"
+        print(f"{math.log(probability):+9.4f}  log p({told}), p = {probability:.6f}")
         return
     for word, probability in trained.next(history, k):
         if as_json:
