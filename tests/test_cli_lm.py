@@ -176,3 +176,9 @@ def test_the_probability_of_an_unknown_word_is_told_as_that_of_unk(trained):
     assert "log p(sat), p = " in out
     _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra", "--json"])
     assert json.loads(out)["known"] is False
+
+
+def test_counted_models_tell_of_no_iterations(trained):
+    _, out, _ = run(trained, ["lm", "train", "text.txt", "--criterion", "kneser-ney", "-o", "again.model"])
+    assert "n-grams are counted, not optimized" in out
+    assert "iterations" not in out

@@ -111,7 +111,8 @@ def _report_training(record: dict[str, Any], seconds: float, output: str, as_jso
         f"{summary['documents']:,} documents, {summary['sentences']:,} sentences, {summary['tokens']:,} tokens, "
         f"{summary['vocabulary']:,} words, {summary['n_features']:,} features"
     )
-    print(f"{summary['iterations']} iterations: {summary['stopped']}")
+    counted = summary["criterion"] != "likelihood"
+    print(summary["stopped"] if counted else f"{summary['iterations']} iterations: {summary['stopped']}")
     if summary["cache"]:
         print(f"cache {summary['cache']}")
     print(f"{seconds:.2f} s, model written to {output}")
