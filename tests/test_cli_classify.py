@@ -322,3 +322,9 @@ def test_lines_of_another_form_are_told_as_what_they_are(tmp_path, line, told):
     code, err = failure("classify-train", tmp_path / "d.jsonl", "-o", tmp_path / "m.model")
     assert code == 1
     assert told in err
+
+
+def test_a_threshold_that_no_probability_reaches_is_refused(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"labels": ["a"], "text": "x"}\n{"labels": ["b"], "text": "y"}\n')
+    code, err = failure("classify-train", tmp_path / "d.jsonl", "--threshold", 7, "-o", tmp_path / "m.model")
+    assert (code, err) == (1, "loglin: --threshold is 7; give a probability from 0 to 1\n")

@@ -138,6 +138,8 @@ def _estimator(task: str, given: dict, progress) -> Any:
         raise LoglinError('--threshold is for label sets; give every example a list "labels", or leave it out')
     if threshold not in (None, "out-of-fold"):
         threshold = shared.number_of("--threshold", threshold, "a number or out-of-fold")
+        if given["criterion"] == "likelihood" and not 0 <= threshold <= 1:
+            raise LoglinError(f"--threshold is {threshold:g}; give a probability from 0 to 1")
     return MaxEnt(
         given["criterion"],
         settings=settings,
