@@ -182,3 +182,10 @@ def test_counted_models_tell_of_no_iterations(trained):
     _, out, _ = run(trained, ["lm", "train", "text.txt", "--criterion", "kneser-ney", "-o", "again.model"])
     assert "n-grams are counted, not optimized" in out
     assert "iterations" not in out
+
+
+def test_classes_that_are_missing_are_told_with_the_options_that_give_them(trained):
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "class", "-o", "x.model"])
+    assert code == 1
+    assert "--classes FILE" in err
+    assert "--tagged" in err

@@ -189,7 +189,10 @@ def _extractor(text: Text, running: RunningText, words: Words, options: Language
     if {"class", "class-pair"} & set(kinds):
         tagged = len(text.corpus.columns) > 1
         if classes is None and not tagged:
-            raise LoglinError("classes of words are neither given nor read from tags; give classes, or tagged text")
+            raise LoglinError(
+                "classes of words are neither given nor read from tags; "
+                "give classes (--classes FILE), or tagged text (--tagged)"
+            )
         found = Classes.of_tags(text) if classes is None else Classes.of(classes)
     if "trigger" in kinds:
         count = options.count("trigger")
