@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+import warnings
 
 import pytest
 from click.testing import CliRunner
@@ -332,3 +333,33 @@ def test_examples_of_another_kind_are_refused_wherever_they_stand(tmp_path):
     assert "has one label, 'ab'" in refused("classify", tmp_path / "sets", tmp_path / "one.jsonl", "--eval")
     number = '{"label": 5, "text": "x"}\n'
     assert "has one label, 5" in refused("classify", tmp_path / "sets", "-", "--eval", given=number)
+
+
+@pytest.mark.parametrize("documents", [["x", "y"], ["x z", "z", "z"]])
+def test_weights_without_end_are_told_once_and_not_as_a_python_warning(tmp_path, documents):
+    data = tmp_path / "d.jsonl"
+    data.write_text("".join(json.dumps({"label": y, "text": t}) + "\n" for y, t in zip("aba", documents, strict=False)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out = run("classify-train", data, "--l2", 0, "--quiet", "-o", tmp_path / "m.model", "--threads", 1)
+    assert out.count("give l2 above 0") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"label": "a", "text": 3}', 'd.jsonl, line 1: "text" is 3; give a string in quotes'),
+        ("[1]", "d.jsonl, line 1: '[1]' is no object; write {…}"),
+    ],
+)
+def test_lines_of_another_form_are_told_as_what_they_are(tmp_path, line, told):
+    (tmp_path / "d.jsonl").write_text(line + "\n")
+    code, err = failure("classify-train", tmp_path / "d.jsonl", "-o", tmp_path / "m.model")
+    assert code == 1
+    assert told in err
+
+
+def test_a_threshold_that_no_probability_reaches_is_refused(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"labels": ["a"], "text": "x"}\n{"labels": ["b"], "text": "y"}\n')
+    code, err = failure("classify-train", tmp_path / "d.jsonl", "--threshold", 7, "-o", tmp_path / "m.model")
+    assert (code, err) == (1, "loglin: --threshold is 7; give a probability from 0 to 1\n")

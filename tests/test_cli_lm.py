@@ -158,3 +158,34 @@ def test_one_word_and_one_sentence(trained, tmp_path):
         assert {v["word"] for v in found} == {"word", "<unk>", "</s>"}
         assert sum(v["probability"] for v in found) == pytest.approx(1)
         assert found[0]["word"] == "word"
+
+
+def test_the_cache_is_among_the_features_to_choose_from_and_has_settings_only_if_chosen(trained):
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "cash", "-o", "x.model"])
+    assert code == 1
+    assert ", cache, " in err
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--variance", "cache=2", "-o", "x.model"])
+    assert code == 1
+    assert "'cache' has a setting but is none of the features" in err
+
+
+def test_the_probability_of_an_unknown_word_is_told_as_that_of_unk(trained):
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra"])
+    assert "log p(<unk>, for 'zebra' is unknown), p = " in out
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "sat"])
+    assert "log p(sat), p = " in out
+    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra", "--json"])
+    assert json.loads(out)["known"] is False
+
+
+def test_counted_models_tell_of_no_iterations(trained):
+    _, out, _ = run(trained, ["lm", "train", "text.txt", "--criterion", "kneser-ney", "-o", "again.model"])
+    assert "n-grams are counted, not optimized" in out
+    assert "iterations" not in out
+
+
+def test_classes_that_are_missing_are_told_with_the_options_that_give_them(trained):
+    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "class", "-o", "x.model"])
+    assert code == 1
+    assert "--classes FILE" in err
+    assert "--tagged" in err

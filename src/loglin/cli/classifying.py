@@ -6,6 +6,7 @@ import json
 import operator
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -138,6 +139,8 @@ def _estimator(task: str, given: dict, progress) -> Any:
         raise LoglinError('--threshold is for label sets; give every example a list "labels", or leave it out')
     if threshold not in (None, "out-of-fold"):
         threshold = shared.number_of("--threshold", threshold, "a number or out-of-fold")
+        if given["criterion"] == "likelihood" and not 0 <= threshold <= 1:
+            raise LoglinError(f"--threshold is {threshold:g}; give a probability from 0 to 1")
     return MaxEnt(
         given["criterion"],
         settings=settings,
@@ -178,6 +181,8 @@ def _check_dev(task: str, criterion: str) -> None:
 
 
 def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
     X = [e.features for e in examples]
     if task == "several":
         y: list = [files.names_of(e, path) for e in examples]
@@ -186,7 +191,9 @@ def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
     if task == "one" and len(set(y)) < 2:
         raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
     more = {"candidates": X} if task == "candidates" else {}
-    estimator.fit(X, y, **more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it, where it tells why training stopped
+        estimator.fit(X, y, **more)
 
 
 def _training_summary(model, seconds: dict[str, float], output: str) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def _report_training(record: dict[str, Any], seconds: float, output: str, as_jso
         f"{summary['documents']:,} documents, {summary['sentences']:,} sentences, {summary['tokens']:,} tokens, "
         f"{summary['vocabulary']:,} words, {summary['n_features']:,} features"
     )
-    print(f"{summary['iterations']} iterations: {summary['stopped']}")
+    counted = summary["criterion"] != "likelihood"
+    print(summary["stopped"] if counted else f"{summary['iterations']} iterations: {summary['stopped']}")
     if summary["cache"]:
         print(f"cache {summary['cache']}")
     print(f"{seconds:.2f} s, model written to {output}")
@@ -195,11 +196,14 @@ def next_command(model, history, k, explain, as_json) -> None:
         probability = math.exp(sum(vote.weight for vote in votes))
         if as_json:
             found = [{"feature": vote.feature, "weight": vote.weight} for vote in votes]
-            shared.print_json({"word": explain, "probability": probability, "votes": found})
+            shared.print_json(
+                {"word": explain, "known": trained.knows(explain), "probability": probability, "votes": found}
+            )
             return
         for vote in votes:
             print(f"{vote.weight:+9.4f}  {vote.feature}")
-        print(f"{math.log(probability):+9.4f}  log p({explain}), p = {probability:.6f}")
+        told = explain if trained.knows(explain) else f"<unk>, for {explain!r} is unknown"
+        print(f"{math.log(probability):+9.4f}  log p({told}), p = {probability:.6f}")
         return
     for word, probability in trained.next(history, k):
         if as_json:

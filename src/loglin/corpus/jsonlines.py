@@ -32,7 +32,7 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int
         except RecursionError:
             raise LoglinError(f"{path}, line {number}: brackets are nested too deep; write flatter objects") from None
         if not isinstance(value, dict):
-            raise LoglinError(f'{path}, line {number}: {line[:40]!r} is no object; write {{"tokens": […]}}')
+            raise LoglinError(f"{path}, line {number}: {line.strip()[:40]!r} is no object; write {{…}}")
         if "\\u" in line:
             _check_surrogates(value, f"{path}, line {number}")
         yield number, value
@@ -95,6 +95,8 @@ def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple
             yield answer, value["features"]
         elif isinstance(value.get("text"), str):
             yield answer, sorted(set(re.findall(r"\w+", value["text"].lower())))
+        elif "text" in value:
+            raise LoglinError(f'{place}: "text" is {json.dumps(value["text"])[:40]}; give a string in quotes')
         else:
             raise LoglinError(
                 f'{place}: there is neither "text" nor "features", only {", ".join(value) or "nothing"}; '

@@ -195,6 +195,10 @@ class LanguageModel(BaseEstimator):
         running, token = self._open(*_begun(history))
         return self.model_.votes(running, token, self._code(word))
 
+    def knows(self, word: str) -> bool:
+        """Whether a word has a probability of its own; all others share that of <unk>."""
+        return word in (UNKNOWN, END) or self.model_.words.names.code(word) >= 0
+
     def _code(self, word: str) -> int:
         words = self.model_.words
         if word in (UNKNOWN, END):

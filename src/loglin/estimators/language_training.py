@@ -86,7 +86,7 @@ class LanguageOptions:
         for kind, variance in (self.variances or {}).items():
             if not isinstance(variance, int | float) or not math.isfinite(variance) or variance <= 0:
                 raise LoglinError(f"the variance of {kind} is {variance!r}; give a number above 0")
-        for kind in {*counts, *(self.variances or {})} - {*kinds, "unigram", CACHE}:
+        for kind in {*counts, *(self.variances or {})} - {*kinds, "unigram", *({CACHE} & {*self.features})}:
             raise LoglinError(f"{kind!r} has a setting but is none of the features; add it, or leave the setting out")
 
     @property
@@ -190,7 +190,10 @@ def _extractor(text: Text, running: RunningText, words: Words, options: Language
     if {"class", "class-pair"} & set(kinds):
         tagged = len(text.corpus.columns) > 1
         if classes is None and not tagged:
-            raise LoglinError("classes of words are neither given nor read from tags; give classes, or tagged text")
+            raise LoglinError(
+                "classes of words are neither given nor read from tags; "
+                "give classes (--classes FILE), or tagged text (--tagged)"
+            )
         found = Classes.of_tags(text) if classes is None else Classes.of(classes)
     if "trigger" in kinds:
         count = options.count("trigger")

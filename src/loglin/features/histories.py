@@ -54,7 +54,7 @@ def checked_kinds(kinds: Sequence[str], n_symbols: int) -> tuple[str, ...]:
     for kind in kinds:
         distances = distances_of(kind)
         if kind not in KINDS and not order_of(kind) and not distances:
-            raise LoglinError(f"no feature is called {kind!r}; choose from {', '.join(KINDS)}, n-gram, skip-i-j")
+            raise LoglinError(f"no feature is called {kind!r}; choose from {', '.join(KINDS)}, cache, n-gram, skip-i-j")
         if distances and n_symbols ** len(distances) >= 2**62:
             raise LoglinError(f"{kind} joins too many words for a vocabulary of {n_symbols - 3:,}; leave some out")
     return tuple(dict.fromkeys(kinds))
