@@ -291,6 +291,8 @@ def test_every_criterion_learns(files, tmp_path, options):
         ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--variance", "x"], "PATTERN=VALUE"),
         ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--variance", "x=0"], "above 0"),
         ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--set", "kid=1"], "no setting 'kid'"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--l2", "3"], "--l2 has no meaning"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--variance", "x=1"], "--variance has no"),
     ],
 )
 def test_bad_sets_and_candidates_are_one_sentence(tmp_path, lines, options, expected):

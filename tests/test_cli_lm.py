@@ -189,3 +189,13 @@ def test_classes_that_are_missing_are_told_with_the_options_that_give_them(train
     assert code == 1
     assert "--classes FILE" in err
     assert "--tagged" in err
+
+
+def test_text_of_another_kind_is_warned_of(trained):
+    (trained / "tagged.txt").write_text("the/at cat/nn sat/vbd\n")
+    code, _, err = run(trained, ["lm", "perplexity", "lm.model", "tagged.txt"])
+    assert code == 0
+    assert "3 of the 3 words of tagged.txt are unknown to lm.model" in err
+    assert "--tagged" in err
+    _, _, err = run(trained, ["lm", "perplexity", "lm.model", "tagged.txt", "--tagged"])
+    assert err == ""

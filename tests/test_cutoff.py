@@ -63,3 +63,12 @@ def test_variances_by_group():
         MaxEnt(variances={"z*": 1.0}).fit(X, y)
     with pytest.raises(LoglinError, match="is -1; give a number above 0"):
         MaxEnt(variances={"w=*": -1}).fit(X, y)
+
+
+def test_numbers_of_numpy_are_numbers():
+    X, y = [["w=a", "s=x"], ["w=b", "s=y"]] * 3, ["p", "q"] * 3
+    plain = MaxEnt(l2=0.5, cutoff=2, variances={"w=*": 4}).fit(X, y)
+    model = MaxEnt(l2=np.float32(0.5), cutoff=np.int64(2), variances={"w=*": np.int64(4)}).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    with pytest.raises(LoglinError, match="cutoff is True"):
+        MaxEnt(cutoff=True).fit(X, y)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -72,15 +73,15 @@ class Options:
         settings = checked_settings(self.criterion, self.settings, self.task)
         for name in ("l1", "l2", "tol"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+            if not isinstance(value, Real) or not math.isfinite(value) or value < 0:
                 raise LoglinError(f"{name} is {value!r}; give a number of at least 0")
         check_optimizer(self.optimizer, self.criterion, settings, self.l1)
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
-        if type(self.cutoff) is not int or self.cutoff < 1:
+        if not isinstance(self.cutoff, Integral) or isinstance(self.cutoff, bool) or self.cutoff < 1:
             raise LoglinError(f"cutoff is {self.cutoff!r}; give a whole number of at least 1, the fewest occurrences")
         for name, value in (self.variances or {}).items():
-            if not isinstance(value, int | float) or not value > 0:
+            if not isinstance(value, Real) or not value > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
         if type(self.dictionary) is not int or self.dictionary < 0:
             raise LoglinError(

@@ -17,6 +17,8 @@ from loglin.features.design import Design
 from loglin.model import Model
 from loglin.optimize.record import Iteration, Result, StopTraining
 
+INTERRUPTED = "interrupted by"
+
 
 @dataclass
 class Development:
@@ -79,6 +81,11 @@ class Watch:
         return self.best[1], stopped
 
 
+def was_interrupted(record: dict) -> bool:
+    """Whether the training that a record tells of was asked to end."""
+    return str(record.get("stopped", "")).startswith(INTERRUPTED)
+
+
 @contextmanager
 def interruptible() -> Iterator[Callable[[], str | None]]:
     """Ctrl-C and SIGTERM ask training to end with what it has; a second one ends the program."""
@@ -91,7 +98,7 @@ def interruptible() -> Iterator[Callable[[], str | None]]:
         if asked:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-        asked.append(f"interrupted by {signal.Signals(number).name}; the best weights so far are kept")
+        asked.append(f"{INTERRUPTED} {signal.Signals(number).name}; the best weights so far are kept")
 
     old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

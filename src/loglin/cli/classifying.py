@@ -21,6 +21,8 @@ from loglin.methods.settings import CLASSIFIERS
 NAIVE_BAYES = "naive-bayes"
 _OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
 
+NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed")
+
 example_format = click.option(
     "--format",
     "example_format",
@@ -133,6 +135,7 @@ def _estimator(task: str, given: dict, progress) -> Any:
     if given["criterion"] == NAIVE_BAYES:
         if task != "one":
             raise LoglinError("naive-bayes needs one label an example; take criterion likelihood")
+        _refuse_unused(NOT_COUNTED)
         return NaiveBayes(threads=given["threads"], min_count=given["min_count"], **_naive_bayes(settings))
     threshold = given["threshold"]
     if threshold is not None and task != "several":
@@ -153,6 +156,15 @@ def _estimator(task: str, given: dict, progress) -> Any:
         dtype="float64",
         **{name: given[name] for name in _OPTIONS},
     )
+
+
+def _refuse_unused(names: tuple[str, ...]) -> None:
+    """Options that would be passed over are an error."""
+    context = click.get_current_context()
+    for name in names:
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            option = {"variances": "variance"}.get(name, name).replace("_", "-")
+            raise LoglinError(f"--{option} has no meaning for naive-bayes, which counts; leave it out")
 
 
 def _naive_bayes(settings: dict) -> dict:

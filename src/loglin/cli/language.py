@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from typing import Any
 
@@ -140,6 +141,13 @@ def perplexity_command(model, file, as_json, **given) -> None:
         "sentences": found.sentences,
         "unknown": found.unknown,
     }
+    words = found.tokens - found.sentences
+    if found.unknown > 0.5 * words:
+        print(
+            f"loglin: {found.unknown:,} of the {words:,} words of {file} are unknown to {model}, so that perplexity "
+            "says little; look whether its tokens are word/tag (--tagged) or of another kind",
+            file=sys.stderr,
+        )
     if as_json:
         shared.print_json(summary)
         return

@@ -25,7 +25,7 @@ from loglin.evaluate import best_threshold
 from loglin.features.attributes import AttributeExtractor
 from loglin.model import Model
 from loglin.training import SMALL, Options, train
-from loglin.watch import Development
+from loglin.watch import Development, was_interrupted
 
 FOLDS = 3  # of the training data, for a threshold of label sets
 
@@ -158,7 +158,7 @@ class MaxEnt(Classifier):
             unpenalized=self._intercepts(extractor),
         )
         warn_if_unbounded(model)
-        if several and self.threshold is not None:
+        if several and self.threshold is not None and not was_interrupted(model.record):
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
             model = replace(model, decoding=model.decoding | {"threshold": checked_threshold(chosen)})
         if several and is_indicator(y, 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -140,7 +141,7 @@ class NaiveBayes(Classifier):
             raise LoglinError(f"kind is {self.kind!r}; choose {' or '.join(naive_bayes.KINDS)}")
         if self.objective not in OBJECTIVES:
             raise LoglinError(f"objective is {self.objective!r}; choose {' or '.join(OBJECTIVES)}")
-        if not isinstance(self.alpha, int | float) or not 0 <= self.alpha < np.inf:
+        if not isinstance(self.alpha, Real) or not 0 <= self.alpha < np.inf:
             raise LoglinError(f"alpha is {self.alpha!r}; give a number of at least 0")
         if self.objective == "conditional" and self.alpha == 0:
             raise LoglinError("alpha is 0, with which the conditional objective may have no maximum; give some above 0")
@@ -159,7 +160,10 @@ class NaiveBayes(Classifier):
         return self._local(X).scores
 
     def joint_to_conditional(self, X: Any, y: Any, **parameters: Any) -> MaxEnt:
-        """A ``MaxEnt`` with the same features that starts from these weights and is trained conditionally."""
+        """A ``MaxEnt`` with the same features that starts from these weights and is trained conditionally.
+
+        It sees values as they are; for what the Bernoulli kind sees, give values of 0 and 1.
+        """
         check_is_fitted(self, "model_")
         parameters.setdefault("min_count", self.min_count)
         parameters.setdefault("threads", self.threads)
