@@ -15,10 +15,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import click
+
 from loglin.errors import LoglinError
 
 EXAMPLES_AT_ONCE = 1000
 NO_LABEL = "leave it out or give it one"
+NAIVE_BAYES = "naive-bayes"
+
+example_format = click.option(
+    "--format",
+    "example_format",
+    type=click.Choice(["auto", "jsonl", "svmlight"]),
+    default="auto",
+    help="Kind of file; auto goes by the name (.jsonl, .svm), else by the first character.",
+)
 
 
 @dataclass(frozen=True)

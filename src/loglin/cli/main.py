@@ -20,7 +20,7 @@ _COMMANDS = {
     "tag": ("tagging", "Label text with a trained tagger."),
     "eval": ("tagging", "Compare a tagger's labels with the right ones."),
     "compare": ("comparing", "Test whether two outputs differ by more than chance."),
-    "classify-train": ("classifying", "Train a maximum-entropy classifier."),
+    "classify-train": ("classifier_training", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),
     "lm": ("language", "Language models: the probability of the next word."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
