@@ -111,10 +111,7 @@ def train(
 ) -> Model:
     """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept)."""
     began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings, options.task)
-    if options.dtype == "auto" and options.task != "tag":
-        small = design.n_tokens * len(labels) < SMALL  # single precision gains nothing
-        apart = isinstance(gold, LabelSets) or options.criterion in ("margin", "least-squares")  # label by label
-        options = replace(options, dtype="float64") if small or apart else options
+    options = _with_precision(options, design.n_tokens * len(labels), gold)
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
     if options.task == "tag":
         problem.require_labels(options.criterion)
@@ -160,6 +157,14 @@ def train(
         "history": [i.as_dict() for i in watch.history],
     }
     return model
+
+
+def _with_precision(options: Options, size: int, gold: Any) -> Options:
+    """A classifier is trained in double precision where single gains nothing: a small one, or label by label."""
+    apart = isinstance(gold, LabelSets) or options.criterion in ("margin", "least-squares")
+    if options.dtype != "auto" or options.task == "tag" or not (apart or size < SMALL):
+        return options
+    return replace(options, dtype="float64")
 
 
 def _class_shares(problem: Problem, intercept: np.ndarray | None) -> np.ndarray | None:
