@@ -181,12 +181,18 @@ class StochasticLearner:
     ) -> np.ndarray:
         """Weights near the optimum of the penalized criterion.
 
-        Dual ascent where one uniform l2 makes it quick, else gradient descent with falling steps.
+        Dual ascent where one uniform l2 makes it quick, else gradient descent with falling steps. ``report`` may
+        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
         """
         if len(self.sentences) < 2:
             return self.get()
+
+        def pause() -> None:
+            if report is not None:
+                report(0, np.nan)
+
         penalty = self.penalties(l1, l2)
-        step = self.search_step(penalty)
+        step = self.search_step(penalty, pause)
         uniform = float(l2[0]) if len(l2) and np.all(l2 == l2[0]) and not np.any(l1) else 0.0
         room = self.criterion.design.n_sentences * len(self.index.pairs) <= ROOM_FOR_PAIRS
         share = min(step * uniform, 0.5)
@@ -199,7 +205,7 @@ class StochasticLearner:
                 few = 1 + len(self.sentences) // 20
                 loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
             else:
-                loss = self.descent_epoch(lambda done, size=step * FALLING_STEPS[epoch]: size, penalty)
+                loss = self.descent_epoch(lambda done, size=step * FALLING_STEPS[epoch]: size, penalty, pause)
             if report is not None:
                 report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
@@ -226,7 +232,7 @@ class StochasticLearner:
             block_done()
         return loss
 
-    def search_step(self, penalty: Penalties) -> float:
+    def search_step(self, penalty: Penalties, block_done: Callable[[], None] = lambda: None) -> float:
         """The step size, a power of two, with the least loss met in one pass over a sample."""
         order = self.rng.permutation(self.sentences)
         lengths = np.diff(self.criterion.design.offsets)[order]
@@ -241,6 +247,7 @@ class StochasticLearner:
                 for block in np.array_split(sample, 4):
                     met += self.descend(block, step)
                     self.shrink(penalty, step * share / 4)
+                    block_done()
             return met if np.isfinite(met) else np.inf
 
         step, best = 0.125, loss(0.125)
