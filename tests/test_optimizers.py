@@ -30,8 +30,9 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design, Incidence
 from loglin.features.index import FeatureIndex, build_index
 from loglin.methods.settings import OPTIMIZERS
-from loglin.optimize.ascent import minimize_steepest
-from loglin.optimize.conjugate import minimize_conjugate
+from loglin.optimize.ascent import Steepest
+from loglin.optimize.conjugate import Conjugate
+from loglin.optimize.descent import Descent
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import StopTraining
 from loglin.optimize.scaling import scale_generalized, scale_improved
@@ -195,14 +196,14 @@ def test_hessian_products_equal_differences_of_gradients():
     np.testing.assert_allclose(criterion.decisions.hessian_product(w, v), numeric, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("minimize", [minimize_steepest, minimize_conjugate])
-def test_line_methods_on_a_badly_scaled_bowl(minimize):
+@pytest.mark.parametrize("direction", [Steepest, Conjugate])
+def test_line_methods_on_a_badly_scaled_bowl(direction):
     function, _, target = bowl(8)
-    result = minimize(function, np.zeros(8), tol=0, max_iter=20_000)
+    result = Descent(np.zeros(8), direction(), tol=0).run(function, 20_000)
     assert result.converged
     np.testing.assert_allclose(result.weights, target, atol=1e-4)
     # conjugate directions end a quadratic in about as many steps as it has dimensions, gradients zigzag
-    assert (len(result.iterations) <= 30) == (minimize is minimize_conjugate)
+    assert (len(result.iterations) <= 30) == (direction is Conjugate)
 
 
 def test_chains_by_the_methods_that_fit_them():

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from loglin.optimize.descent import Descent, Function, modest_step
+from loglin.optimize.descent import modest_step
 from loglin.optimize.linesearch import Point, Rules
-from loglin.optimize.record import Callback, Result
 
 EXACT = Rules(bend=0.1, exact=True, growth=4.0)
 
@@ -35,15 +34,3 @@ class Steepest:
     def forget(self) -> bool:
         knew, self.step = self.step > 0, 0.0
         return knew
-
-
-def minimize_steepest(
-    function: Function,
-    start: np.ndarray,
-    *,
-    max_iter: int = 1000,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-) -> Result:
-    """Minimize ``function`` from ``start`` along its gradients."""
-    return Descent(start, Steepest(), tol=tol, callback=callback).run(function, max_iter)

@@ -11,9 +11,7 @@ import numpy as np
 
 from loglin.kernels import vectors as kernels
 from loglin.optimize.ascent import Steepest
-from loglin.optimize.descent import Descent, Function
 from loglin.optimize.linesearch import Point
-from loglin.optimize.record import Callback, Result
 
 
 class Conjugate(Steepest):
@@ -33,15 +31,3 @@ class Conjugate(Steepest):
     def forget(self) -> bool:
         knew, self.beta = self.beta > 0, 0.0
         return super().forget() or knew
-
-
-def minimize_conjugate(
-    function: Function,
-    start: np.ndarray,
-    *,
-    max_iter: int = 1000,
-    tol: float = 1e-4,
-    callback: Callback | None = None,
-) -> Result:
-    """Minimize ``function`` from ``start`` along conjugate directions."""
-    return Descent(start, Conjugate(), tol=tol, callback=callback).run(function, max_iter)

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from loglin.kernels import vectors as kernels
+from loglin.optimize.descent import Function
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
-Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 MOST_PRODUCTS = 200  # Hessian products of one step
 
 

@@ -17,14 +17,15 @@ import numpy as np
 from loglin.criteria.penalties import Penalized
 from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
-from loglin.optimize.ascent import minimize_steepest
-from loglin.optimize.conjugate import minimize_conjugate
+from loglin.optimize.ascent import Steepest
+from loglin.optimize.conjugate import Conjugate
+from loglin.optimize.descent import Descent
 from loglin.optimize.newton import minimize_newton
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 from loglin.optimize.scaling import scale_generalized, scale_improved
 from loglin.optimize.stochastic import descend_stochastically
 
-LINES = {"gradient": minimize_steepest, "conjugate-gradient": minimize_conjugate}
+DIRECTIONS = {"gradient": Steepest, "conjugate-gradient": Conjugate}
 SCALING = {"gis": scale_generalized, "iis": scale_improved}
 STOCHASTIC = ("sgd", "averaged-sgd")
 DOUBLE = ("gis", "iis", "newton")  # need float64
@@ -62,8 +63,8 @@ def solve_by(
         if reason := stop():
             raise StopTraining(reason)
 
-    if name in LINES:
-        return LINES[name](function, w, max_iter=max_iter, tol=tol, callback=report)
+    if name in DIRECTIONS:
+        return Descent(w, DIRECTIONS[name](), tol=tol, callback=report).run(function, max_iter)
     if name in SCALING:
         return SCALING[name](
             function, decisions_of(name, criterion), w, l2=l2, max_iter=max_iter, tol=tol, callback=report
