@@ -194,7 +194,7 @@ def _perceptron(criterion, start, averaged: bool, options: Any, watch: Watch, in
         except StopTraining as stop:
             reason = str(stop)
         if mistakes == 0:
-            reason = "every training sentence is tagged without a mistake"
+            reason = "an epoch went over all training data without a mistake"
         if reason:
             stopped = reason
         return bool(reason)
