@@ -11,9 +11,9 @@ import click
 
 from loglin.cli import examples as files
 from loglin.cli import options as shared
-from loglin.cli.examples import NAIVE_BAYES, Example, example_format
+from loglin.cli.examples import Example, example_format
 from loglin.errors import LoglinError
-from loglin.methods.settings import CLASSIFIERS
+from loglin.methods.settings import CLASSIFIERS, NAIVE_BAYES
 
 _OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
 NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed")

@@ -13,8 +13,9 @@ import click
 
 from loglin.cli import examples as files
 from loglin.cli import options as shared
-from loglin.cli.examples import NAIVE_BAYES, Example, example_format
+from loglin.cli.examples import Example, example_format
 from loglin.errors import LoglinError
+from loglin.methods.settings import NAIVE_BAYES
 
 
 @click.command("classify")

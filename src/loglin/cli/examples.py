@@ -21,7 +21,6 @@ from loglin.errors import LoglinError
 
 EXAMPLES_AT_ONCE = 1000
 NO_LABEL = "leave it out or give it one"
-NAIVE_BAYES = "naive-bayes"
 
 example_format = click.option(
     "--format",

@@ -8,6 +8,7 @@ from loglin.estimators.language_model import LanguageModel
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.estimators.tagger import Tagger
+from loglin.methods.settings import NAIVE_BAYES
 from loglin.model import Model, read_arrays
 
 __all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Tagger", "load"]
@@ -20,4 +21,4 @@ def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageMode
     model = Model.load(path)
     if model.task == "tag":
         return Tagger.from_model(model)
-    return (NaiveBayes if model.record.get("criterion") == "naive-bayes" else MaxEnt).from_model(model)
+    return (NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt).from_model(model)

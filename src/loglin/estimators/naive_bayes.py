@@ -20,13 +20,13 @@ from loglin.estimators.classifier import Classifier
 from loglin.estimators.maxent import MaxEnt
 from loglin.features.design import Design
 from loglin.features.index import build_index
+from loglin.methods.settings import NAIVE_BAYES
 from loglin.model import Model
 from loglin.models import naive_bayes
 from loglin.optimize.lbfgs import minimize
 from loglin.parallel.threads import Threads
 
 OBJECTIVES = ("joint", "conditional")
-CRITERION = "naive-bayes"
 
 
 class NaiveBayes(Classifier):
@@ -105,7 +105,7 @@ class NaiveBayes(Classifier):
         options = self.get_params()
         if self.class_prior is not None:  # JSON has only strings as keys
             options["class_prior"] = {str(label): float(p) for label, p in self.class_prior.items()}
-        record |= {"criterion": CRITERION, "options": options, "n_features": index.n_features}
+        record |= {"criterion": NAIVE_BAYES, "options": options, "n_features": index.n_features}
         record |= {"train_seconds": time.perf_counter() - began, "sentences": len(values), "tokens": len(values)}
         return self._adopt(Model("classify", labels, extractor, index, table.ravel(), 1, record))
 
@@ -148,7 +148,7 @@ class NaiveBayes(Classifier):
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
-        if model.record.get("criterion") != CRITERION:
+        if model.record.get("criterion") != NAIVE_BAYES:
             raise LoglinError("this model is no naive Bayes model; open it with loglin.load")
         self = super().from_model(model, threads)
         if isinstance(self.class_prior, Mapping):

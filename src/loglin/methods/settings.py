@@ -15,6 +15,7 @@ OPTIMIZERS = (
     "auto", "lbfgs", "gradient", "conjugate-gradient", "newton", "gis", "iis", "sgd", "averaged-sgd",
 )  # fmt: skip
 WITHOUT_L1 = ("gradient", "conjugate-gradient", "newton", "gis", "iis", "averaged-sgd")
+NAIVE_BAYES = "naive-bayes"  # the criterion that a record names where weights were counted
 BASES = ("hmm", "uniform", "empirical", "sampled")
 
 # criterion → setting → (default, allowed)
