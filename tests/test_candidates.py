@@ -150,3 +150,17 @@ def test_no_examples_have_no_answers():
     assert model.predict_proba([]).shape == model.decision_function([]).shape == (0, 2)
     own = MaxEnt(features=lambda x, c: [c]).fit(["u", "v"], ["a", "b"], candidates=[["a", "b"], ["b", "c"]])
     assert own.predict([], candidates=[]) == own.predict_proba([], candidates=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "y", "message"),
+    [
+        ({"dev": (WORDS, KINDS)}, KINDS, "neither dev nor a start"),
+        ({"warm_start": True}, KINDS, "neither dev nor a start"),
+        ({}, [("a", 1), ("b", 2)] * 2 + [("a", 1)], "neither a string nor a number"),
+        ({}, ["a", 1, "a", 1, "a"], "some classes are strings and some numbers"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused(parameters, y, message):
+    with pytest.raises(LoglinError, match=message):
+        MaxEnt(features=crossed, **parameters).fit(WORDS, y)

@@ -13,6 +13,7 @@ import numpy as np
 
 from loglin.corpus.labels import Choices
 from loglin.errors import LoglinError
+from loglin.estimators.label_sets import in_order
 
 
 @dataclass
@@ -29,9 +30,7 @@ def of_training(features: Callable, X: Any, y: Sequence, candidates: Sequence[It
     if len(X) != len(y):
         raise LoglinError(f"there are {len(X)} examples but {len(y)} answers; give one for each")
     right = [set(answer) if isinstance(answer, set | frozenset) else {answer} for answer in y]
-    classes = (
-        [] if candidates is not None else sorted({c.item() if hasattr(c, "item") else c for r in right for c in r})
-    )
+    classes = in_order({c for answers in right for c in answers}) if candidates is None else []
     if candidates is None and len(classes) < 2:
         raise LoglinError(f"there is only one class, {classes}; give examples of at least two, or candidates")
     lists = _lists(features, X, candidates, classes)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +23,7 @@ from loglin.estimators.label_sets import checked_threshold, is_indicator, label_
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluate import best_threshold
 from loglin.features.attributes import AttributeExtractor
+from loglin.methods.settings import NAIVE_BAYES
 from loglin.model import Model
 from loglin.training import SMALL, Options, train
 from loglin.watch import Development, was_interrupted
@@ -128,6 +129,10 @@ class MaxEnt(Classifier):
         one of each. ``start`` is a model whose weights training begins with.
         """
         if self.features is not None:
+            if self.dev is not None or self.warm_start or start is not None:
+                raise LoglinError(
+                    "features of (x, y) take neither dev nor a start; leave out dev, warm_start and start"
+                )
             return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight)
         y = y.toarray() if sparse.issparse(y) else y
         several = self.multi_label or is_indicator(y)
@@ -142,6 +147,8 @@ class MaxEnt(Classifier):
         labels, gold = label_sets(y, design.n_tokens) if several else self._gold(y, design.n_tokens, candidates)
         if several and (candidates is not None or self.dev is not None):
             raise LoglinError("label sets take neither candidates nor dev; leave them out")
+        if self.threshold is not None and not several:
+            raise LoglinError(f"threshold is {self.threshold!r}, but every example has one class; it is for label sets")
         if several and self.threshold not in (None, "out-of-fold"):
             checked_threshold(self.threshold)
         if start is None and self.warm_start:
@@ -287,7 +294,7 @@ class MaxEnt(Classifier):
             return self._label_values(X)
         if self.model_.task == "rank":
             scores, _ = self._ranked(X, candidates)
-            found = [np.exp(s - s.max()) / np.exp(s - s.max()).sum() for s in scores]
+            found = [softmax(s) for s in scores]
             return np.array(found).reshape(-1, len(self.classes_)) if candidates is None else found
         return super().predict_proba(X, candidates)
 
@@ -330,12 +337,11 @@ class MaxEnt(Classifier):
                 (amount,) = vote.votes.values()
                 found.setdefault(vote.feature, Vote(vote.feature, vote.value, {})).votes[candidate] = amount
         ranked = sorted(found.values(), key=lambda v: -max(map(abs, v.votes.values())))
-        u = np.exp(scores - scores.max())
         names = lists.candidates[0]
         return Votes(
             ranked,
             dict(zip(names, scores.tolist(), strict=True)),
-            dict(zip(names, (u / u.sum()).tolist(), strict=True)),
+            dict(zip(names, softmax(scores).tolist(), strict=True)),
             names[int(scores.argmax())],
         )
 
@@ -343,7 +349,7 @@ class MaxEnt(Classifier):
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
-        if model.record.get("criterion") == "naive-bayes":  # whose values may mean there or not
+        if model.record.get("criterion") == NAIVE_BAYES:  # whose values may mean there or not
             raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
         return super().from_model(model, threads)
 
