@@ -394,3 +394,57 @@ def kneser_ney(sentences: list[list[str]], order: int, modified: bool, n_words: 
         return (kept + freed * lower) / total
 
     return p
+
+
+# ---------------------------------------------------------------- neighborhoods: sets of sentences as tuples
+
+
+def del1word(x: tuple) -> set[tuple]:
+    return ({x} | {x[:l] + x[l + 1 :] for l in range(len(x))}) - {()}
+
+
+def exchanged(x: tuple, farthest: int) -> set[tuple]:
+    """TRANS1 and its like: words l and k in each other's place, at most ``farthest`` apart."""
+    found = {x}
+    for l, k in itertools.combinations(range(len(x)), 2):
+        if k - l <= farthest:
+            found.add((*x[:l], x[k], *x[l + 1 : k], x[l], *x[k + 1 :]))
+    return found
+
+
+def del1subseq(x: tuple) -> set[tuple]:
+    return {x[:i] + x[j:] for i in range(len(x) + 1) for j in range(i, len(x) + 1)} - {()}
+
+
+def transduced(arcs: list[tuple[int, str, int]], final, x: tuple) -> set[tuple]:
+    """All that a transducer writes: every way through it is walked."""
+    found, ways = set(), [(0, 0, ())]
+    while ways:
+        state, i, written = ways.pop()
+        if i == len(x) and state in final and written:
+            found.add(written)
+        for source, operation, target in arcs:
+            if source == state:
+                ways += [(target, i + n, written + more) for n, more in _edits(operation, x[i:])]
+    return found
+
+
+def _edits(operation: str, ahead: tuple) -> list[tuple[int, tuple]]:
+    """(words read, words written) by each way to do one operation with the words ahead."""
+    name, _, argument = operation.partition(":")
+    if name == "epsilon":
+        return [(0, ())]
+    if name == "insert":
+        return [(0, (int(w),)) for w in argument.strip("[]").split()]
+    n = int(argument or 1) + (name == "swap") if name in ("swap", "permute") else 1
+    if len(ahead) < n:
+        return []
+    if name == "copy":
+        return [(1, ahead[:1])]
+    if name == "delete":
+        return [(1, ())]
+    if name == "substitute":
+        return [(1, (int(w),)) for w in argument.strip("[]").split()]
+    if name == "swap":
+        return [(n, (ahead[n - 1], *ahead[1 : n - 1], ahead[0]))]
+    return [(n, order) for order in itertools.permutations(ahead[:n])]

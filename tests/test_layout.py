@@ -18,6 +18,7 @@ STAGES = [
     "parallel",
     "corpus",
     "features",
+    "neighborhoods",
     "structures",
     "models",
     "criteria",
