@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -48,6 +49,28 @@ class WordLattices:
         of = [numbers.setdefault(np.asarray(s, np.int32).tobytes(), len(numbers)) for s in sentences]
         words, offsets = joined([np.frombuffer(key, np.int32) for key in numbers], len(pools))
         return _chains(words + np.int32(n_symbols), offsets, n_symbols, 1, np.array(of, np.int64), pools, True)
+
+    def prefix_tree(self) -> tuple[WordLattices, np.ndarray]:
+        """Chains as one lattice that shares their beginnings, and where among its final states each of them ends."""
+        children: list[dict[int, int]] = [{}]
+        ends = []
+        for i in range(len(self)):
+            q = 0
+            for a in range(self.arcs[self.states[i]], self.arcs[self.states[i + 1]]):
+                q = children[q].setdefault(int(self.symbols[a]), len(children))
+                if q == len(children):
+                    children.append({})
+            ends.append(q)
+        final = np.zeros(len(children), np.int8)
+        final[ends] = 1
+        arcs = np.concatenate([[0], np.cumsum([len(c) for c in children])]).astype(np.int64)
+        targets = np.array([*chain.from_iterable(c.values() for c in children)], np.int32)
+        symbols = np.array([*chain.from_iterable(children)], np.int32)
+        tree = WordLattices(
+            np.array([0, len(children)], np.int64), arcs, targets, symbols, final, self.n_symbols,
+            np.zeros(len(self.of), np.int64), self.pools, True,
+        )  # fmt: skip
+        return tree, (np.cumsum(final > 0) - 1)[ends]
 
     def __len__(self) -> int:
         return len(self.states) - 1

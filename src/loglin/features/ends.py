@@ -1,0 +1,84 @@
+"""Templates that ask for the ends of a sentence alone, as label n-grams with START and STOP.
+
+A label model of order 2 sees a sentence as START START y₁ … yₙ STOP, one of order 1 as START y₁ … yₙ STOP. So
+
+    U:%edge[-1,0]                 START START y     (START y in order 1)
+    U:%edge[1,0]                  · y STOP          (y STOP)
+    U:%edge[-1,0]/%edge[1,0]      START y STOP
+    U:%edge[-2,0]                 START START y, START · y
+    B:%edge[-2,0]                 START y z
+    B:%edge[1,0]                  y z STOP
+
+in which · is any label or START. Others would need a longer n-gram.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.features.template import Template
+
+Cells = tuple[np.ndarray, np.ndarray]  # (k,) cell of W, flat, and (k,) which of the labels, or pairs, it is of
+
+
+def end_offsets(template: Template) -> tuple[int, ...] | None:
+    """The places that a template asks to lie outside the sentence, if it asks for nothing else."""
+    if not template.items or any(item.function != "edge" for item in template.items):
+        return None
+    return tuple(sorted({item.offset for item in template.items}))
+
+
+def label_cells(offsets: tuple[int, ...], labels: np.ndarray, order: int, L: int) -> Cells | None:
+    """Label n-grams of a label where all of ``offsets`` lie outside; None if n-grams of this order cannot tell."""
+    near = min((-o for o in offsets if o < 0), default=0)  # the nearest place to the left
+    right = [o for o in offsets if o > 0]
+    start, stop, which = L, L + 1, np.arange(len(labels))
+    anything = np.arange(L + 1)  # any label or START
+    if right and max(right) > 1:
+        return None
+    if order == 1:
+        if near > 1 or (near and right):
+            return None
+        return (_cell(0, labels, stop, L) if right else _cell(0, start, labels, L)), which
+    if right:
+        if near > 1:
+            return None
+        if near == 1:
+            return _cell(start, labels, stop, L), which
+        return _cell(anything[None, :], labels[:, None], stop, L).reshape(-1), np.repeat(which, L + 1)
+    if near == 1:
+        return _cell(start, start, labels, L), which
+    if near > 2:
+        return None
+    cells = _cell(start, anything[None, :], labels[:, None], L)
+    return cells.reshape(-1), np.repeat(which, L + 1)
+
+
+def pair_cells(offsets: tuple[int, ...], pairs: np.ndarray, order: int, L: int) -> Cells | None:
+    """The same of two labels in a row, b · L + c; the places are seen from the second."""
+    near = min((-o for o in offsets if o < 0), default=0)
+    right = [o for o in offsets if o > 0]
+    b, c, which = pairs // L, pairs % L, np.arange(len(pairs))
+    if near == 1:
+        return which[:0], which[:0]  # a label stands before the second
+    if order == 1 or near > 2 or (near and right) or (right and max(right) > 1):
+        return None
+    return (_cell(b, c, L + 1, L) if right else _cell(L, b, c, L)), which
+
+
+def anywhere_cells(pairs: np.ndarray, order: int, L: int) -> Cells:
+    """Label n-grams that end in two labels, whatever stands before."""
+    b, c, which = pairs // L, pairs % L, np.arange(len(pairs))
+    if order == 1:
+        return _cell(0, b, c, L), which
+    before = np.arange(L + 1)
+    return _cell(before[None, :], b[:, None], c[:, None], L).reshape(-1), np.repeat(which, L + 1)
+
+
+def triple_cells(triples: np.ndarray, L: int) -> Cells:
+    a, rest = np.divmod(triples, L * L)
+    return _cell(a, rest // L, rest % L, L), np.arange(len(triples))
+
+
+def _cell(a, b, c, L: int) -> np.ndarray:
+    return (a * (L + 2) + b) * (L + 2) + c + np.zeros(1, np.int64)

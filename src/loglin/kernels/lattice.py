@@ -1,0 +1,326 @@
+"""Sums over lattices of words, each word with a few labels, under a label model of order 1 or 2.
+
+A node is (lattice state, labels of the word before, word v read last) and holds a block α[b, c]: b is a label of the
+word before, c one of v.
+An arc leads from a node (·, u, v) to one (·, v, w). Label trigrams have the weight W, a word's labels the weight E:
+
+    order 2     α'[b, c] = E[w, c] · Σ_arcs Σ_a α[a, b] · W[a, b, c]
+    order 1     α'[0, c] = E[w, c] · Σ_arcs Σ_b α[0, b] · W[0, b, c]              blocks have one row
+
+Arcs of labels are never stored. Numbers are scaled: the sum is α·exp(scale of the node). STOP is a word of its own,
+and every node that reads it belongs to a goal, whose sum of paths is Z. Backward, the derivative of Σ_goals
+weight · log Z by α runs through all nodes at once, whatever the signs of the weights:
+
+    β[a, b] = Σ_arcs Σ_c W[a, b, c] · E[w, c] · β'[b, c]        expected uses of (w, c): α·β, of (a, b, c): α·W·E·β'
+
+A lattice with numbers that may have vanished is left to kernels/lattice_logs.py.
+
+nodes      (nodes, 6) int32: first and number of its row labels, first and number of its own labels, place of its
+           block in the lattice, goal or −1; the nodes of a lattice are contiguous and in topological order
+labels     (entries,) int32, of rows and of words; E and its gradient run along with it
+"""
+
+import math
+
+import numpy as np
+
+from loglin.kernels.compile import REORDER, kernel
+
+SMALL = 1e-50  # a block whose largest number is smaller is scaled up
+VANISHING = 1e-100  # a positive number below it makes a lattice unsafe
+
+ROW, ROWS, COLUMN, COLUMNS, PLACE, GOAL = range(6)
+
+
+@kernel(fastmath=REORDER)
+def sums(
+    begin,
+    end,
+    lattices,
+    nodes,
+    arcs,
+    sources,
+    labels,
+    second,
+    S,
+    W,
+    E,
+    shift,
+    step,
+    weight,
+    logz,
+    unsafe,
+    gradient,
+    gW,
+    gE,
+):
+    """log Z of the goals of lattices begin … end − 1, and with ``gradient`` expected uses, without the factor W.
+
+    W and gW are flat: the place of (a, b, c) is (a · S + b) · S + c.
+    """
+    states, most_nodes, most_arcs = 0, 0, 0
+    for lattice in range(begin, end):
+        lo, hi = lattices[lattice], lattices[lattice + 1]
+        states = max(states, nodes[hi - 1, PLACE] + nodes[hi - 1, ROWS] * nodes[hi - 1, COLUMNS])
+        most_nodes, most_arcs = max(most_nodes, hi - lo), max(most_arcs, arcs[hi] - arcs[lo])
+    alpha, beta = np.empty(states), np.empty(states)
+    scale, larger, factor = np.empty(most_nodes), np.empty(most_nodes), np.empty(most_arcs)
+    for lattice in range(begin, end):
+        safe = _forward(
+            lattice,
+            lattices,
+            nodes,
+            arcs,
+            sources,
+            labels,
+            second,
+            S,
+            W,
+            E,
+            shift,
+            step,
+            logz,
+            alpha,
+            scale,
+            larger,
+            factor,
+        )
+        unsafe[lattice] = not safe
+        if gradient and safe:
+            _backward(
+                lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, weight, logz,
+                alpha, beta, scale, larger, factor, gW, gE,
+            )  # fmt: skip
+
+
+@kernel(inline=True)
+def _run(labels, first, count):
+    """The first of labels that follow one another without a gap, which vector units like, else −1."""
+    return labels[first] if labels[first + count - 1] - labels[first] == count - 1 else -1
+
+
+@kernel(fastmath=REORDER)
+def _forward(
+    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, shift, step, logz, alpha, scale, larger, factor
+):
+    """α of all nodes and log Z of the goals; whether no number may have vanished."""
+    lo, hi = lattices[lattice], lattices[lattice + 1]
+    first, safe = arcs[lo], True
+    alpha[0], scale[0] = 1.0, 0.0
+    for n in range(lo + 1, hi):
+        rows, column, columns, place = nodes[n, ROWS], nodes[n, COLUMN], nodes[n, COLUMNS], nodes[n, PLACE]
+        run = _run(labels, column, columns)
+        a0, a1 = arcs[n], arcs[n + 1]
+        top = scale[sources[a0] - lo]
+        for a in range(a0 + 1, a1):
+            top = max(top, scale[sources[a] - lo])
+        for i in range(place, place + rows * columns):
+            alpha[i] = 0.0
+        for a in range(a0, a1):
+            source = sources[a]
+            s = scale[source - lo]
+            f = 1.0 if s == top else math.exp(s - top)
+            factor[a - first] = f
+            row, before, width = nodes[source, ROW], nodes[source, COLUMN], nodes[source, COLUMNS]
+            state = nodes[source, PLACE]
+            for i in range(nodes[source, ROWS]):
+                high = labels[row + i] * S
+                target = place
+                for j in range(width):
+                    x = alpha[state] * f
+                    cell = (high + labels[before + j]) * S
+                    if run >= 0:
+                        for k in range(columns):
+                            alpha[target + k] += x * W[cell + run + k]
+                    else:
+                        for k in range(columns):
+                            alpha[target + k] += x * W[cell + labels[column + k]]
+                    state += 1
+                    target += columns * second
+        largest, smallest, i = 0.0, 1.0, place
+        for _ in range(rows):
+            for k in range(columns):
+                y = alpha[i] * E[column + k]
+                alpha[i] = y
+                largest = max(largest, y)
+                if y < smallest and y > 0.0:
+                    smallest = y
+                i += 1
+        if smallest < VANISHING:
+            safe = False
+        larger[n - lo] = 1.0
+        if largest < SMALL and largest > 0.0:
+            larger[n - lo] = 1.0 / largest
+            for i in range(place, place + rows * columns):
+                alpha[i] *= larger[n - lo]
+            top += math.log(largest)
+        scale[n - lo] = top + step + shift[column]
+        goal = nodes[n, GOAL]
+        if goal >= 0:
+            total = 0.0
+            for i in range(place, place + rows * columns):
+                total += alpha[i]
+            if total > 0.0:
+                z = scale[n - lo] + math.log(total)
+                high, low = max(z, logz[goal]), min(z, logz[goal])
+                logz[goal] = high if low == -math.inf else high + math.log1p(math.exp(low - high))
+    return safe
+
+
+@kernel(fastmath=REORDER)
+def _backward(
+    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, weight, logz,
+    alpha, beta, scale, larger, factor, gW, gE,
+):  # fmt: skip
+    """Add the expected uses of words and of label n-grams, the latter without their factor W."""
+    lo, hi = lattices[lattice], lattices[lattice + 1]
+    first = arcs[lo]
+    for i in range(nodes[hi - 1, PLACE] + nodes[hi - 1, ROWS] * nodes[hi - 1, COLUMNS]):
+        beta[i] = 0.0
+    for n in range(hi - 1, lo, -1):
+        rows, column, columns, place = nodes[n, ROWS], nodes[n, COLUMN], nodes[n, COLUMNS], nodes[n, PLACE]
+        run, goal = _run(labels, column, columns), nodes[n, GOAL]
+        if goal >= 0 and logz[goal] > -math.inf:
+            share = weight[goal] * math.exp(scale[n - lo] - logz[goal])
+            for i in range(place, place + rows * columns):
+                beta[i] = share
+        i = place
+        for _ in range(rows):
+            for k in range(columns):
+                b = beta[i]
+                gE[column + k] += alpha[i] * b
+                beta[i] = b * E[column + k] * larger[n - lo]
+                i += 1
+        for a in range(arcs[n], arcs[n + 1]):
+            source, f = sources[a], factor[a - first]
+            row, before, width = nodes[source, ROW], nodes[source, COLUMN], nodes[source, COLUMNS]
+            state = nodes[source, PLACE]
+            for i in range(nodes[source, ROWS]):
+                high = labels[row + i] * S
+                target = place
+                for j in range(width):
+                    cell = (high + labels[before + j]) * S
+                    x, total = alpha[state] * f, 0.0
+                    if run >= 0:
+                        for k in range(columns):
+                            b = beta[target + k]
+                            total += W[cell + run + k] * b
+                            gW[cell + run + k] += x * b
+                    else:
+                        for k in range(columns):
+                            b, c = beta[target + k], cell + labels[column + k]
+                            total += W[c] * b
+                            gW[c] += x * b
+                    beta[state] += total * f
+                    state += 1
+                    target += columns * second
+
+
+@kernel
+def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, goals):
+    """Nodes of word lattices: (word before, word, goal, arcs' sources …) in topological order.
+
+    Returns lattices (n + 1,), words (nodes, 3): word before, word and goal, node arcs (nodes + 1,), sources.
+    ``site_of`` numbers the sites of symbols, START is stop − 1, STOP is ``stop``; ``row_of`` gives sites with the same
+    labels one number, as the word before matters by its labels alone. A lattice has one goal, all its sentences; with
+    ``goals`` 2 another before it, its observed sentence; with ``goals`` 0 one for every final state.
+    """
+    n = len(states) - 1
+    lattices = np.zeros(n + 1, np.int64)
+    words, capacity, count = np.empty((4 * len(final) + 16, 3), np.int32), 4 * len(final) + 16, 0
+    edge_from, edge_to = np.empty(4 * len(symbols) + 16, np.int64), np.empty(4 * len(symbols) + 16, np.int64)
+    edges = 0
+    longest = 0
+    for i in range(n):
+        longest = max(longest, states[i + 1] - states[i])
+    head, tail = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    kinds, made = max(goals, 1), 0
+    # nodes get temporary numbers when met and final ones when their state is reached
+    following, number = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    for i in range(n):
+        q0, q1 = states[i], states[i + 1]
+        for q in range(q1 - q0):
+            head[q], tail[q] = -1, -1
+        base = count
+        words[count, 0], words[count, 1], words[count, 2] = stop - 1, stop - 1, -1
+        following[count] = -1
+        head[0], tail[0] = count, count
+        count += 1
+        placed = base
+        stop_head = np.full(kinds, -1, np.int64)
+        for q in range(q1 - q0):
+            node = head[q]
+            while node >= 0:
+                number[node] = placed
+                placed += 1
+                for a in range(arcs[q0 + q], arcs[q0 + q + 1] + (kinds if final[q0 + q] else 0)):
+                    at_end = a >= arcs[q0 + q + 1]
+                    which = a - arcs[q0 + q + 1]
+                    if at_end:
+                        if goals == 2 and which == 0 and final[q0 + q] != 2:
+                            continue
+                        site, found = stop, stop_head[which]
+                    else:
+                        site, found = site_of[symbols[a]], head[targets[a]]
+                    u = row_of[words[node, 1]] if order == 2 else stop - 1
+                    goal = (made if goals == 0 else goals * i + which) if at_end else -1
+                    while found >= 0 and (words[found, 0] != u or words[found, 1] != site or words[found, 2] != goal):
+                        found = following[found]
+                    if found < 0:
+                        if count == capacity:
+                            capacity *= 2
+                            words = _grown_table(words, capacity)
+                            following, number = _grown(following, capacity), _grown(number, capacity)
+                        found = count
+                        count += 1
+                        words[found, 0], words[found, 1], words[found, 2] = u, site, goal
+                        following[found] = -1
+                        if at_end:
+                            following[found] = stop_head[which]
+                            stop_head[which] = found
+                        elif tail[targets[a]] < 0:
+                            head[targets[a]], tail[targets[a]] = found, found
+                        else:
+                            following[tail[targets[a]]] = found
+                            tail[targets[a]] = found
+                    if edges == len(edge_from):
+                        edge_from, edge_to = _grown(edge_from, 2 * edges), _grown(edge_to, 2 * edges)
+                    edge_from[edges], edge_to[edges] = node, found
+                    edges += 1
+                node = following[node]
+            made += final[q0 + q] > 0
+        for which in range(kinds):
+            node = stop_head[which]
+            while node >= 0:
+                number[node] = placed
+                placed += 1
+                node = following[node]
+        lattices[i + 1] = count
+    table = np.empty((count, 3), np.int32)
+    ptr = np.zeros(count + 1, np.int64)
+    for node in range(count):
+        table[number[node]] = words[node]
+    for e in range(edges):
+        ptr[number[edge_to[e]] + 1] += 1
+    for node in range(count):
+        ptr[node + 1] += ptr[node]
+    cursor, sources = ptr[:-1].copy(), np.empty(edges, np.int32)
+    for e in range(edges):
+        node = number[edge_to[e]]
+        sources[cursor[node]] = number[edge_from[e]]
+        cursor[node] += 1
+    return lattices, table, ptr, sources
+
+
+@kernel
+def _grown(array, capacity):
+    more = np.empty(capacity, array.dtype)
+    more[: len(array)] = array
+    return more
+
+
+@kernel
+def _grown_table(array, capacity):
+    more = np.empty((capacity, array.shape[1]), array.dtype)
+    more[: len(array)] = array
+    return more
