@@ -448,3 +448,38 @@ def _edits(operation: str, ahead: tuple) -> list[tuple[int, tuple]]:
     if name == "swap":
         return [(n, (ahead[n - 1], *ahead[1 : n - 1], ahead[0]))]
     return [(n, order) for order in itertools.permutations(ahead[:n])]
+
+
+def on_paths(arcs: list[tuple[int, int, float]], start, end) -> np.ndarray:
+    """States on some path from a start to an end: (states,) bool."""
+    step = np.eye(len(start), dtype=int)
+    for r, s, p in arcs:
+        step[r, s] |= p > 0
+    ways = np.linalg.matrix_power(step, len(start))
+    return ((np.asarray(start) > 0) @ ways > 0) & (ways @ (np.asarray(end) > 0) > 0)
+
+
+def path_sums(arcs: list[tuple[int, int, float]], start, end, longest: int):
+    """Weight of all paths of at most ``longest`` arcs, and that weight by arc used, first and last state."""
+    useful = on_paths(arcs, start, end)
+    start, end = np.where(useful, start, 0.0).tolist(), np.where(useful, end, 0.0).tolist()
+    arcs = [(r, s, p if useful[r] and useful[s] else 0.0) for r, s, p in arcs]
+    ahead = [list(end)]  # ahead[k][q]: paths of exactly k arcs from q
+    for _ in range(longest):
+        step = [0.0] * len(end)
+        for r, s, p in arcs:
+            step[r] += p * ahead[-1][s]
+        ahead.append(step)
+        if not any(step):
+            break
+    behind, out = list(start), [math.fsum(column) for column in zip(*ahead, strict=True)]
+    into = [0.0] * len(start)
+    for _ in range(len(ahead)):
+        into = [a + b for a, b in zip(into, behind, strict=True)]
+        step = [0.0] * len(start)
+        for r, s, p in arcs:
+            step[s] += p * behind[r]
+        behind = step
+    starts = [b * o for b, o in zip(start, out, strict=True)]
+    ends = [i * e for i, e in zip(into, end, strict=True)]
+    return sum(starts), [into[r] * p * out[s] for r, s, p in arcs], starts, ends

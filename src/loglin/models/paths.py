@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loglin.errors import LoglinError
+from loglin.structures.automaton import reachable
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,51 +48,26 @@ class PathSums:
 def solve(t: np.ndarray, name: Callable[[int, int], str]) -> PathSums:
     """Path sums of the chain t (H, S, L + 1); ``name`` writes a state in messages."""
     H, S = t.shape[:2]
-    reached = _reached(t)
-    lost = np.argwhere(reached & ~_stopping(t))
+    a, b, c = np.nonzero(t[:, :, :-1])
+    source, target = a * S + b, (0 if H == 1 else b * S) + c  # (b, c) behind (a, b), or c behind b
+    reached = reachable(source, target, np.arange(H * S) == H * S - 1)
+    lost = np.flatnonzero(reached & ~reachable(target, source, t[:, :, -1].ravel() > 0))
     if len(lost):
         raise LoglinError(
-            f"the base model does not end with probability one: from {name(*lost[0])} no way leads to STOP; "
-            "smooth its transitions"
+            f"the base model does not end with probability one: from {name(*divmod(int(lost[0]), S))} no way leads to "
+            "STOP; smooth its transitions"
         )
-    a, b = np.nonzero(reached)
-    number = np.full((H, S), -1)
-    number[a, b] = np.arange(len(a))
-    matrix = np.eye(len(a))
-    r, c = np.nonzero(t[a, b, :-1])
-    matrix[r, number[0 if H == 1 else b[r], c]] -= t[a[r], b[r], c]
-    into, out = np.zeros((H, S)), np.zeros((H, S))
+    matrix = np.eye(H * S)
+    matrix[source, target] -= t[a, b, c]
+    matrix = matrix[np.ix_(reached, reached)]
+    into, out = np.zeros(H * S), np.zeros(H * S)
     try:
-        into[a, b] = np.linalg.solve(matrix.T, (number[a, b] == number[-1, -1]).astype(float))
-        out[a, b] = np.linalg.solve(matrix, t[a, b, -1])
+        into[reached] = np.linalg.solve(matrix.T, np.arange(len(matrix)) == len(matrix) - 1)
+        out[reached] = np.linalg.solve(matrix, t[:, :, -1].ravel()[reached])
     except np.linalg.LinAlgError:
         into[:] = np.nan
     if not (into >= 0).all():
         raise LoglinError(
             "the base model does not end with probability one: its transitions sum to more than one; normalize them"
         )
-    return PathSums(reached, matrix, into, out)
-
-
-def _reached(t: np.ndarray) -> np.ndarray:
-    """States (H, S) that START leads to."""
-    possible, reached = t > 0, np.zeros(t.shape[:2], bool)
-    reached[-1, -1] = True
-    while True:
-        steps = possible[:, :, :-1] & reached[:, :, None]
-        more = reached.copy()
-        more[:, :-1] |= steps.any(axis=1 if len(t) == 1 else 0)  # (b, c) behind (a, b), or c behind b
-        if (more == reached).all():
-            return reached
-        reached = more
-
-
-def _stopping(t: np.ndarray) -> np.ndarray:
-    """States (H, S) from which some way leads to STOP."""
-    possible, stopping = t > 0, t[:, :, -1] > 0
-    while True:
-        behind = stopping[:, None, :-1] if len(t) == 1 else stopping[None, :, :-1]  # c, or (b, c), behind (a, b)
-        more = stopping | (possible[:, :, :-1] & behind).any(axis=2)
-        if (more == stopping).all():
-            return stopping
-        stopping = more
+    return PathSums(reached.reshape(H, S), matrix, into.reshape(H, S), out.reshape(H, S))
