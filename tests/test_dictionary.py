@@ -171,7 +171,7 @@ def test_damaged_dictionary(tmp_path):
 
 
 def test_refusals():
-    for wrong in (-1, 1.5, "often"):
+    for wrong in (-1, 1.5):
         with pytest.raises(LoglinError, match="dictionary is"):
             Tagger(dictionary=wrong).fit(SENTENCES, LABELS)
     with pytest.raises(LoglinError, match="needs words"):
