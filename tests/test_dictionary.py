@@ -96,6 +96,90 @@ def test_a_file_comes_before_a_name(tmp_path, monkeypatch):
         read_templates("no-such-template")
 
 
+def features(model) -> dict[str, set]:
+    """The model's features by the kind of template: (attribute, label), (attribute, label, label), label n-grams."""
+    index, L, names = model.index, model.index.n_labels, model.labels
+    unigram = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
+    bigram = np.repeat(np.arange(len(index.bigram_ptr) - 1), np.diff(index.bigram_ptr))
+    name = model.extractor.attribute_name
+    pairs = zip(bigram.tolist(), index.bigram_pairs.tolist(), strict=True)
+    return {
+        "U": {(name(a), names[y]) for a, y in zip(unigram.tolist(), index.labels.tolist(), strict=True)},
+        "B": {(name(a, "bigram"), names[p // L], names[p % L]) for a, p in pairs},
+        "pairs": {(names[p // L], names[p % L]) for p in index.pairs.tolist()},
+        "triples": {(names[t // L**2], names[t // L % L], names[t % L]) for t in index.triples.tolist()},
+    }
+
+
+def n_grams(sequences: list[list[str]], order: int) -> list[tuple[str, ...]]:
+    """Every n-gram of labels, the sentences padded by ``order`` BOS and one EOS, each as often as it occurs."""
+    found = []
+    for labels in sequences:
+        padded = ["BOS"] * order + labels + ["EOS"]
+        found += [tuple(padded[i : i + order + 1]) for i in range(len(padded) - order)]
+    return found
+
+
+NGRAM_SENTENCES = [*SENTENCES, ["dog"], ["a", "dog", "saw"], ["saw", "it"]]
+NGRAM_LABELS = [*LABELS, ["N"], ["D", "N", "V"], ["V", "N"]]
+
+
+def test_trigram_template():
+    """Exactly the paper's features: words, and label trigrams that see two BOS and one EOS."""
+    model = Tagger(template="trigram", max_iter=3).fit(NGRAM_SENTENCES, NGRAM_LABELS).model_
+    found = features(model)
+    expected = {
+        (f"U00:{w}", y) for s, l in zip(NGRAM_SENTENCES, NGRAM_LABELS, strict=True) for w, y in zip(s, l, strict=True)
+    }
+    grams = set(n_grams(NGRAM_LABELS, 2))
+    named = {(g[2],) for g in grams if g[:2] == ("BOS", "BOS")}
+    assert named == {("D",), ("N",), ("V",)}
+    edge = {name.split(":")[0]: name for name, _ in found["U"] if not name.startswith("U00")}
+    assert sorted(edge) == ["U01", "U02"]
+    expected |= {(edge["U01"], y) for (y,) in named} | {(edge["U02"], g[1]) for g in grams if g[::2] == ("BOS", "EOS")}
+    assert found["U"] == expected
+    step = {name.split(":")[0]: name for name, *_ in found["B"]}
+    assert sorted(step) == ["B01", "B02"]
+    inner = {g for g in grams if "BOS" not in g and "EOS" not in g}
+    first = {g[1:] for g in grams if g[0] == "BOS" and "BOS" not in g[1:] and "EOS" not in g}
+    last = {g[:2] for g in grams if g[2] == "EOS" and "BOS" not in g}
+    assert found["B"] == {(step["B01"], *g) for g in first} | {(step["B02"], *g) for g in last}
+    assert (found["pairs"], found["triples"]) == (set(), inner)
+    assert model.index.n_features == len(expected) + len(first) + len(last) + len(inner)
+    assert model.order == 2
+    # by hand: (word, label) 7; BOS BOS t 3; BOS t EOS 1; BOS D N, BOS V N; N V, D N, V N EOS; D N V, N V D, V D N
+    assert model.index.n_features == 7 + 3 + 1 + 2 + 3 + 3
+
+
+def test_bigram_template():
+    model = Tagger(template="bigram", max_iter=3).fit(NGRAM_SENTENCES, NGRAM_LABELS).model_
+    found, grams = features(model), set(n_grams(NGRAM_LABELS, 1))
+    edges = {(name[:3], y) for name, y in found["U"] if not name.startswith("U00")}
+    assert edges == {("U01", y) for x, y in grams if x == "BOS"} | {("U02", x) for x, y in grams if y == "EOS"}
+    assert found["pairs"] == {g for g in grams if "BOS" not in g and "EOS" not in g}
+    assert model.order == 1
+
+
+@pytest.mark.parametrize("name", ["bigram", "bigram-spelling", "trigram", "trigram-spelling"])
+def test_n_gram_templates_learn(name, tmp_path):
+    tagger = Tagger(template=name, l2=0.01).fit(NGRAM_SENTENCES, NGRAM_LABELS)
+    assert tagger.predict(NGRAM_SENTENCES) == NGRAM_LABELS
+    tagger.save(tmp_path / "model")
+    assert Tagger.load(tmp_path / "model").predict([["the", "rat", "saw"]]) == tagger.predict([["the", "rat", "saw"]])
+
+
+def test_spelling():
+    """Suffixes only of words that have as many characters, and nothing where a test fails."""
+    extractor = TemplateExtractor(read_templates("trigram-spelling"))
+    words = ["x", "up", "Mid-1990s", "5"]
+    found = attributes(extractor, extractor.fit(from_sentences([["a", *words, "a"]])))[1:-1]
+    assert found[0] == {"U00:x", "U11:x"}
+    assert found[1] == {"U00:up", "U11:p", "U12:up/true"}
+    capital, hyphen, digit = "U21:true", "U22:true", "U23:true"
+    assert found[2] == {"U00:Mid-1990s", "U11:s", "U12:0s/true", "U13:90s/true", capital, hyphen, digit}
+    assert found[3] == {"U00:5", "U11:5", digit}
+
+
 # ---------------------------------------------------------------------- tag dictionaries
 
 
@@ -171,7 +255,7 @@ def test_damaged_dictionary(tmp_path):
 
 
 def test_refusals():
-    for wrong in (-1, 1.5, "often"):
+    for wrong in (-1, 1.5):
         with pytest.raises(LoglinError, match="dictionary is"):
             Tagger(dictionary=wrong).fit(SENTENCES, LABELS)
     with pytest.raises(LoglinError, match="needs words"):

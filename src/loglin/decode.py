@@ -230,7 +230,9 @@ class Decoder:
         """Each sentence with scale factors, and with what is illegal forbidden, before any step is normalized."""
         words = None
         if self.dictionary is not None and design.corpus is not None and design.n_tokens:
-            words = np.where(self.dictionary.allowed(design.corpus.columns[0]), 0.0, -np.inf)
+            corpus = design.corpus
+            allowed = self.dictionary.allowed(corpus.columns[0], corpus.offsets, corpus.source)
+            words = np.where(allowed, 0.0, -np.inf)
         for first, chain in zip(design.offsets[:-1].tolist(), self._scored_chains(design), strict=True):
             if self.decoding["steps"] == "scaled":
                 chain = chain.scaled(self.decoding["scale"])

@@ -26,7 +26,9 @@ from loglin.kernels.gradient import never_falls
 from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
-VERSION = 3  # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models
+# 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models; 4 dictionaries that
+# say what unknown words may be
+VERSION = 4
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
@@ -107,6 +109,8 @@ class Model:
 
     def _version(self) -> int:
         """The least that a reader must know."""
+        if self.dictionary and not self.dictionary.unknown.all():
+            return 4
         if self.dictionary or self.task == "rank" or self.decoding.get("steps") == "independent":
             return 3
         return 1 if self.base is None and not self.decoding else 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus import conll, crfsuite, jsonlines, schemes
+from loglin.corpus import conll, crfsuite, jsonlines, plaintext, schemes
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
 from loglin.corpus.files import detected_format
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
@@ -73,6 +73,10 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
         labels = _converted(labels, corpus.offsets, given["scheme"])
         rest = _without(corpus, given["label_column"])
         return Source(rest, labels, partial, templates, len(corpus.columns))
+    if kind == "text":
+        corpus = _text(path, encoding, tagged=True)
+        labels = _converted(corpus.columns[1], corpus.offsets, given["scheme"])
+        return Source(_without(corpus, 1), labels, partial, templates, 2)
     pairs = list(crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding))
     if not pairs:
         raise LoglinError(f"{path} holds no sentences; give at least one with its labels")
@@ -92,6 +96,34 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
     if templates:
         raise LoglinError(f"{path} holds attributes already; leave out --template")
     return Source(sentences, sequences, partial, None)  # type: ignore[arg-type]
+
+
+def read_raw(path: str, kind: str, encoding: str = "utf-8", label_column: int | None = None) -> Corpus:
+    """Words without labels, from any format; of several columns in a file ``label_column`` is left out, or none."""
+    if kind == "text":
+        return _text(path, encoding, tagged=False)
+    if kind == "conll":
+        corpus = conll.read(path, encoding)
+        if len(corpus.columns) == 1 or label_column is None:
+            return corpus
+        corpus.column(label_column)  # there is such a column
+        return _without(corpus, label_column)
+    sentences = [tokens for _, tokens in jsonlines.sentences(path, encoding)] if kind == "jsonl" else []
+    if kind == "crfsuite" or any(isinstance(token, dict) for tokens in sentences for token in tokens):
+        raise LoglinError(f"{path} holds attributes, not words; give plain text, columns or JSON lines with words")
+    corpus = from_sentences([tokens for tokens in sentences if tokens], path)
+    if not corpus.n_tokens:
+        raise LoglinError(f"{path} holds no tokens; give at least one sentence")
+    return corpus
+
+
+def _text(path: str, encoding: str, tagged: bool) -> Corpus:
+    """The sentences of plain text, in which blank lines and documents mean nothing."""
+    corpus = plaintext.read(path, encoding, tagged, blank_lines=False).corpus
+    if not corpus.n_tokens:
+        form = "word/TAG, parted by blanks" if tagged else "its tokens parted by blanks"
+        raise LoglinError(f"{path} holds no tokens; write a sentence a line, {form}")
+    return corpus
 
 
 def development(path: str, source: Source, extractor, labels: list, given: dict) -> Development:

@@ -20,7 +20,7 @@ from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
-from loglin.features.dictionary import TagDictionary
+from loglin.features.dictionary import TagDictionary, given_dictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
 from loglin.methods.chain import scale_factors
@@ -55,7 +55,7 @@ class Options:
     all_features: bool = False
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
-    dictionary: int = 0  # words seen so often may only have the labels they had; 0: any word any label
+    dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
     max_iter: int = 1000  # iterations, or epochs of the perceptron
     tol: float = 5e-4
     threads: int | None = None
@@ -83,10 +83,8 @@ class Options:
         for name, value in (self.variances or {}).items():
             if not isinstance(value, Real) or not value > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
-        if type(self.dictionary) is not int or self.dictionary < 0:
-            raise LoglinError(
-                f"dictionary is {self.dictionary!r}; give a whole number, how often a word must be seen, or 0 for none"
-            )
+        names, dictionary = given_dictionary(self.dictionary)
+        object.__setattr__(self, "dictionary", dictionary if names is None else (names, dictionary))
         if self.max_iter < 1:
             raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
         if self.threads is not None and self.threads < 1:
@@ -115,7 +113,7 @@ def train(
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
     if options.task == "tag":
         problem.require_labels(options.criterion)
-    dictionary = _dictionary(design, gold, options)
+    dictionary = _dictionary(design, labels, gold, options)
     if options.criterion == "hmm":
         return replace(_counted_model(settings, problem, options, began), dictionary=dictionary)
     if options.criterion == "m-estimation":
@@ -218,14 +216,30 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
     return wanted
 
 
-def _dictionary(design: Design, gold: Gold | LabelSets | Choices, options: Options) -> TagDictionary | None:
+def labels_together(labels: list, gold: Gold, options: Options) -> tuple[list, Gold]:
+    """The labels of the data, then those that only a given dictionary has."""
+    if isinstance(options.dictionary, int):
+        return labels, gold
+    together = list(dict.fromkeys([*labels, *options.dictionary[0]]))
+    return together, gold.widened(len(together))
+
+
+def _dictionary(
+    design: Design, labels: list, gold: Gold | LabelSets | Choices, options: Options
+) -> TagDictionary | None:
+    """The dictionary that decoding will heed; the labels of the data must not contradict a given one."""
     if not options.dictionary:
         return None
     if design.corpus is None or not isinstance(gold, Gold):
         raise LoglinError(
             "a tag dictionary needs words, but the tokens are attributes; give a template, or dictionary 0"
         )
-    return TagDictionary.of(design.corpus.columns[0], gold, options.dictionary)
+    if isinstance(options.dictionary, int):
+        return TagDictionary.of(design.corpus.columns[0], gold, options.dictionary)
+    names, dictionary = options.dictionary
+    dictionary = dictionary.relabeled(names, labels)
+    dictionary.refuse_conflicts(design.corpus, gold, labels)
+    return dictionary
 
 
 def _loaded_base(base: Any) -> Any:
@@ -273,12 +287,15 @@ def _counted_model(settings: dict, problem: Problem, options: Options, began: fl
 
 
 def _record(options: Options, problem: Problem, began: float) -> dict:
+    given = {f.name: _plain(getattr(options, f.name)) for f in fields(options) if f.name != "instance_weights"}
+    if not isinstance(options.dictionary, int):
+        given["dictionary"] = "given"  # it stands in the model
     return {
         "criterion": options.criterion,
         "n_features": problem.index.n_features,
         "sentences": problem.design.n_sentences,
         "tokens": problem.design.n_tokens,
-        "options": {f.name: _plain(getattr(options, f.name)) for f in fields(options) if f.name != "instance_weights"},
+        "options": given,
         "train_seconds": time.perf_counter() - began,
         "threads": problem.threads.n,
         "peak_memory_mb": peak_memory_mb(),

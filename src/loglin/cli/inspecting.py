@@ -65,6 +65,7 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "base": _base(model.base),
         "decoding": model.decoding,
         "dictionary": len(model.dictionary.words) if model.dictionary else None,
+        "unknown_words": model.dictionary.policy(model.labels) if model.dictionary else None,
         "templates": _templates(model),
         "attributes": model.extractor.n_attributes,
         "features": model.index.n_features,
@@ -169,7 +170,8 @@ def _overview_lines(value: dict[str, Any]) -> list[str]:
         columns = ", ".join(f"column {c} ({n:,} values)" for c, n in numbers)
         lines.append(f"base model: HMM of order {value['base']['order']} that emits {columns}")
     if value["dictionary"] is not None:
-        lines.append(f"tag dictionary: {value['dictionary']:,} words")
+        others = shared.unknown_words(value["unknown_words"])
+        lines.append(f"tag dictionary: {value['dictionary']:,} words; others {others}")
     if value["decoding"]:
         told = ", ".join(f"{k} {_plain(v)}" for k, v in value["decoding"].items() if k != "scale")
         lines.append(f"decoding: {told}")

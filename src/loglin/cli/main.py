@@ -19,6 +19,7 @@ _COMMANDS = {
     "train": ("tagging", "Train a tagger from labelled text."),
     "tag": ("tagging", "Label text with a trained tagger."),
     "eval": ("tagging", "Compare a tagger's labels with the right ones."),
+    "dictionary": ("dictionary", "Make a tagging dictionary from labelled text."),
     "compare": ("comparing", "Test whether two outputs differ by more than chance."),
     "classify-train": ("classifier_training", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),

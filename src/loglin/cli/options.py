@@ -51,6 +51,20 @@ def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True)
     return steps | ({"beam": beam} if beam is not None else {}) | ({} if dictionary else {"dictionary": False})
 
 
+def dictionary_of(value: str, encoding: str) -> Any:
+    """What Options takes as a dictionary: a count, or what is in a file."""
+    from loglin.features.dictionary import read_dictionary
+
+    return int(value) if value.isdecimal() else read_dictionary(value, encoding)
+
+
+def unknown_words(policy: str | list) -> str:
+    """What words outside a dictionary may be, as the end of a sentence about them."""
+    if isinstance(policy, str):
+        return {"all": "may have any label", "refuse": "are refused"}[policy]
+    return f"have one of {' '.join(map(str, policy))}"
+
+
 def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
     """{"nota": "selected"} of ("nota=selected",)."""
     found = {}

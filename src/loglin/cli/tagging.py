@@ -49,10 +49,10 @@ from loglin.methods.settings import CRITERIA
 )
 @click.option(
     "--dictionary",
-    type=click.IntRange(min=0),
-    default=0,
+    default="0",
     show_default=True,
-    help="Words seen so often get only labels they had; 0: any label.",
+    metavar="N|FILE",
+    help="Words seen so often get only labels they had; 0: any label. Or a tagging dictionary, see loglin dictionary.",
 )
 @click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
@@ -79,12 +79,13 @@ def train_command(data, template, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"], template)
+    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"])
     from loglin.features.read import read_templates
     from loglin.model import Model
     from loglin.tagger_files import development, read_training
-    from loglin.training import Options, peak_memory_mb, train
+    from loglin.training import Options, labels_together, peak_memory_mb, train
 
+    given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
     options = Options(
         settings=shared.settings_of(given["settings"]),
         **{
@@ -114,6 +115,7 @@ def train_command(data, template, output, as_json, **given) -> None:
     source = read_training(data, kind, templates, given)
     seconds["read"] = time.perf_counter() - began
     design, extractor, labels, gold = source.prepare(given["min_count"])
+    labels, gold = labels_together(labels, gold, options)
     dev = development(given["dev"], source, extractor, labels, given) if given["dev"] else None
     seconds["features"] = time.perf_counter() - began - seconds["read"]
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)

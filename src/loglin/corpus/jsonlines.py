@@ -34,11 +34,11 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int
         if not isinstance(value, dict):
             raise LoglinError(f"{path}, line {number}: {line.strip()[:40]!r} is no object; write {{…}}")
         if "\\u" in line:
-            _check_surrogates(value, f"{path}, line {number}")
+            check_surrogates(value, f"{path}, line {number}")
         yield number, value
 
 
-def _check_surrogates(value: dict, place: str) -> None:
+def check_surrogates(value: dict, place: str) -> None:
     """Escapes can write halves of characters, which no text can hold."""
     try:
         json.dumps(value, ensure_ascii=False).encode()

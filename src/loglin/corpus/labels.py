@@ -39,6 +39,12 @@ class Gold:
     def all_certain(self) -> bool:
         return bool((self.codes >= 0).all()) and not self.candidates.size
 
+    def widened(self, n_labels: int) -> Gold:
+        """The same among more labels, the new ones behind: a token not labelled may have them, others not."""
+        sets = np.zeros((len(self.sets), n_labels), bool)
+        sets[:, : self.n_labels], sets[0] = self.sets, True
+        return Gold(self.codes, n_labels, sets, self.candidates)
+
     def allowed(self) -> np.ndarray:
         """Labels that the annotation allows at each token: (tokens, labels) bool."""
         options = np.concatenate([np.eye(self.n_labels, dtype=bool), self.sets])

@@ -22,7 +22,7 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.model import Model
-from loglin.training import Options, train
+from loglin.training import Options, labels_together, train
 from loglin.watch import Development
 
 
@@ -47,7 +47,8 @@ class Tagger(BaseEstimator):
     all_features : weights for all (attribute, label) pairs, not only those seen.
     min_count : attributes seen less often are left out.
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
-    dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label.
+    dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label. Or a tagging
+        dictionary: a file's name, {word: labels}, or label names and a ``TagDictionary``; its labels join the data's.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
@@ -71,7 +72,7 @@ class Tagger(BaseEstimator):
         all_features: bool = False,
         min_count: int = 1,
         cutoff: int = 1,
-        dictionary: int = 0,
+        dictionary: Any = 0,
         max_iter: int = 1000,
         tol: float = 5e-4,
         threads: int | None = None,
@@ -120,7 +121,7 @@ class Tagger(BaseEstimator):
         inputs = self._input(extractor, sentences)
         design = extractor.fit(inputs, self.min_count)
         lengths = np.diff(design.offsets).tolist()
-        labels, gold = gold_of_sequences(y, lengths)
+        labels, gold = labels_together(*gold_of_sequences(y, lengths), options)
         start = getattr(self, "model_", None) if self.warm_start else None
         development = self._development(extractor, labels) if self.dev is not None else None
         model = train(
@@ -293,7 +294,10 @@ class Tagger(BaseEstimator):
             "dev_metric",
             "settings",
         )
-        return cls(order=model.order, **{k: options[k] for k in known if k in options})._adopt(model)
+        params = {k: options[k] for k in known if k in options}
+        if model.dictionary is not None and not isinstance(params.get("dictionary"), int):
+            params["dictionary"] = (list(model.labels), model.dictionary)
+        return cls(order=model.order, **params)._adopt(model)
 
 
 def _word(token: object) -> str:

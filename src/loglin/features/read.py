@@ -57,7 +57,39 @@ B
 T
 """
 
-NAMED = {"ratnaparkhi": RATNAPARKHI}
+# A tagger of words and label n-grams with the ends of the sentence as labels, as HMMs have them: BOS BOS t, BOS t EOS,
+# BOS t t', t t' EOS and t t' t'' (contrastive_estimation §5.1), or BOS t, t EOS and t t'.
+TRIGRAM = """\
+U00:%x[0,0]
+U01:%edge[-1,0]
+U02:%edge[-1,0]/%edge[1,0]
+B01:%edge[-2,0]
+B02:%edge[1,0]
+T
+"""
+BIGRAM = """\
+U00:%x[0,0]
+U01:%edge[-1,0]
+U02:%edge[1,0]
+B
+"""
+# §5.2: suffixes of words that have as many characters, an initial capital, a hyphen, a digit.
+SPELLING = """\
+U11:%suffix[0,0,1]
+U12:%suffix[0,0,2]/%if[0,0,".."]
+U13:%suffix[0,0,3]/%if[0,0,"..."]
+U21:%if[0,0,"^\\u"]
+U22:%if[0,0,"-"]
+U23:%if[0,0,"\\d"]
+"""
+
+NAMED = {
+    "ratnaparkhi": RATNAPARKHI,
+    "bigram": BIGRAM,
+    "bigram-spelling": SPELLING + BIGRAM,
+    "trigram": TRIGRAM,
+    "trigram-spelling": SPELLING + TRIGRAM,
+}
 
 
 def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:
@@ -75,8 +107,8 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
         content = Path(text).read_bytes()
     except OSError as error:
         raise LoglinError(
-            f"cannot read the template {text}: {error.strerror}; check the name, or take {' or '.join(NAMED)}, "
-            "which comes with loglin"
+            f"cannot read the template {text}: {error.strerror}; check the name, or take one that comes with "
+            f"loglin: {', '.join(NAMED)}"
         ) from error
     refuse_bad_utf8(text, content, 1, "save the template as UTF-8")
     return parse_templates(content.decode("utf-8-sig"), text)

@@ -1,0 +1,133 @@
+"""loglin dictionary: tagging dictionaries from labelled text."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from loglin.cli import options as shared
+from loglin.corpus.files import detected_format
+from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.corpus.columns import Corpus
+    from loglin.features.dictionary import TagDictionary
+
+
+@click.command("dictionary")
+@click.argument("data")
+@click.option("-o", "--output", help="Dictionary file to write; JSON if it ends in .json.")
+@click.option("--min-count", type=click.IntRange(min=1), help="Leave out rarer words.")
+@click.option("--first", type=click.IntRange(min=1), help="Leave out words that the first so many sentences lack.")
+@click.option(
+    "--unknown",
+    metavar="POLICY",
+    help="What words that are not in it may be: all (any label), open (labels of many words), refuse, or labels parted "
+    "by commas.",
+)
+@click.option("--open-types", type=click.IntRange(min=1), help="Words that make a label open; default 20.")
+@click.option("--check", metavar="RAW", help="Compare with the words of this text.")
+@click.option(
+    "--format",
+    "text_format",
+    type=click.Choice(["auto", "conll", "jsonl", "text", "trees", "dictionary"]),
+    default="auto",
+    help="Kind of DATA; auto goes by the name (.jsonl, .mrg or a folder of them, else columns). text: word/TAG.",
+)
+@click.option(
+    "--check-format",
+    type=click.Choice(["auto", "conll", "jsonl", "text"]),
+    default="auto",
+    help="Kind of RAW; auto goes by the name (.jsonl, .txt: a sentence a line, else columns, words first).",
+)
+@shared.label_column
+@shared.encoding
+@shared.as_json
+def dictionary_command(data, output, check, as_json, **given) -> None:
+    """Make a tagging dictionary from labelled DATA, or look at one.
+
+    Every word gets the labels that it has in DATA: columns, JSON lines, word/TAG text, trees, or a dictionary
+    file (--format dictionary).
+
+    \b
+    loglin dictionary train.txt -o words.dict
+    loglin dictionary train.txt --min-count 2 --unknown open -o words.dict
+    loglin dictionary words.dict --format dictionary --check raw.txt
+    """
+    from loglin.corpus.output import check_writable
+    from loglin.features.coverage import Coverage
+    from loglin.features.dictionary import write_dictionary
+    from loglin.tagger_files import read_raw
+
+    if output:
+        check_writable(output)
+        shared.refuse_overwriting(output, data, check)
+    names, dictionary, corpus = _dictionary(data, given)
+    dictionary = _with_policy(names, dictionary, given["unknown"], given["open_types"])
+    found = {} if corpus is None else {"data": Coverage.of(dictionary, names, corpus.columns[0])}
+    if check:
+        raw = read_raw(check, detected_format(check, given["check_format"], labeled=False), given["encoding"])
+        found["check"] = Coverage.of(dictionary, names, raw.columns[0])
+    if output:
+        write_dictionary(output, names, dictionary)
+    ambiguous = int((dictionary.labels.sum(axis=1) > 1).sum())
+    summary = {"words": len(dictionary.words), "ambiguous_words": ambiguous, "labels": names}
+    summary |= {"unknown_words": dictionary.policy(names), "output": output}
+    if as_json:
+        shared.print_json(summary | {name: part.as_dict() for name, part in found.items()})
+        return
+    print(f"{summary['words']:,} words, {len(names)} labels, {ambiguous:,} words with more than one")
+    print(f"other words {shared.unknown_words(summary['unknown_words'])}")
+    for path, part in zip((data, check) if corpus is not None else (check,), found.values(), strict=False):
+        print(f"{path}: {part.report()}")
+    if output:
+        print(f"dictionary written to {output}")
+
+
+def _dictionary(path: str, given: dict) -> tuple[list, TagDictionary, Corpus | None]:
+    """Label names, dictionary, and the text that it was made from, if there is one."""
+    import numpy as np
+
+    from loglin.corpus import trees
+    from loglin.corpus.columns import Corpus
+    from loglin.features.dictionary import TagDictionary, first_words, frequent_words, read_dictionary
+    from loglin.tagger_files import Source, read_training
+
+    if given["text_format"] == "dictionary":
+        if given["min_count"] or given["first"]:
+            raise LoglinError("--min-count and --first count words of a text, but DATA is a dictionary; leave them out")
+        return *read_dictionary(path, given["encoding"]), None
+    is_trees = os.path.isdir(path) or path.removesuffix(".gz").endswith(".mrg")
+    if given["text_format"] == "trees" or (given["text_format"] == "auto" and is_trees):
+        corpus = trees.read(path, given["encoding"])
+        source = Source(corpus, corpus.columns[1], False, None)
+    else:
+        kind = detected_format(path, given["text_format"])
+        source = read_training(path, kind, None, given | {"partial": False, "scheme": None})
+    if not isinstance(source.inputs, Corpus):
+        raise LoglinError(f"{path} holds attributes, not words; give columns, text, trees or JSON lines with words")
+    corpus = source.inputs
+    names, gold = source.gold(np.diff(corpus.offsets).tolist(), None)
+    dictionary = TagDictionary.of(corpus.columns[0], gold)
+    if given["min_count"]:
+        dictionary = dictionary.diluted(frequent_words(corpus.columns[0], given["min_count"]))
+    if given["first"]:
+        dictionary = dictionary.diluted(first_words(corpus, given["first"]))
+    return names, dictionary, corpus
+
+
+def _with_policy(names: list, dictionary: TagDictionary, unknown: str | None, open_types: int | None) -> TagDictionary:
+    from loglin.corpus.dictionaries import POLICIES
+    from loglin.features.dictionary import OPEN_TYPES
+
+    if open_types and unknown != "open":
+        raise LoglinError(f"--open-types is {open_types}, but labels are not counted; give --unknown open too")
+    if unknown is None:
+        return dictionary
+    policy = unknown if unknown in POLICIES else unknown.split(",")
+    return dictionary.with_unknown(policy, names, open_types or OPEN_TYPES)
+
+
+COMMANDS = {"dictionary": dictionary_command}
