@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
-import re
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import Choices, Gold, LabelSets
+from loglin.corpus.columns import Corpus
+from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
 from loglin.errors import LoglinError
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
-from loglin.features.dictionary import TagDictionary, given_dictionary
+from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
+from loglin.latent import (
+    corpus_of,
+    hidden_dictionary,
+    hidden_names,
+    lattice_text,
+    neighborhood_of,
+    possible_labels,
+    solve_latent,
+    unlabelled_value,
+)
 from loglin.methods.chain import scale_factors
+from loglin.methods.em import expectation_maximization
+from loglin.methods.lattice import TokenTypes
 from loglin.methods.m_estimation import base_model, counted_hmm
 from loglin.methods.problem import Problem
-from loglin.methods.settings import BASES, check_optimizer, checked_settings
+from loglin.methods.settings import BASES, LATENT, NEIGHBORHOODS, checked_settings
+from loglin.methods.strengths import instance_weights, penalties
 from loglin.model import Model
-from loglin.optimize.record import Iteration
+from loglin.models.hmm import HMM
+from loglin.optimize.record import Iteration, Result
+from loglin.options import Options
 from loglin.parallel.threads import Threads
 from loglin.solving import initial_weights, solve
 from loglin.watch import Development, Watch, interruptible
@@ -42,59 +55,6 @@ DECISIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to train. The defaults end within 0.1 % of the optimum; with observed label bigrams 0.2, pieces 0.4 %."""
-
-    criterion: str = "crf"
-    task: str = "tag"  # or "classify": each example alone; "rank": each among candidates of its own
-    l1: float = 0.0
-    l2: float = 1.0
-    optimizer: str = "auto"  # see methods.settings.OPTIMIZERS
-    order: int = 1
-    all_features: bool = False
-    cutoff: int = 1  # features (attribute and label together) seen less often are left out
-    variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
-    dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
-    max_iter: int = 1000  # iterations, or epochs of the perceptron
-    tol: float = 5e-4
-    threads: int | None = None
-    seed: int = 0
-    dtype: str = "auto"
-    warm_start: bool = True  # stochastic epochs before L-BFGS
-    scaled: bool = True  # L-BFGS in variables scaled by a guess of the Hessian
-    patience: int = 10  # iterations without a better score on the development data
-    dev_metric: str = "f1"
-    label_weights: Mapping | None = None
-    settings: Mapping | None = None  # of the criterion, see methods.CRITERIA
-    instance_weights: np.ndarray | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        settings = checked_settings(self.criterion, self.settings, self.task)
-        for name in ("l1", "l2", "tol"):
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not math.isfinite(value) or value < 0:
-                raise LoglinError(f"{name} is {value!r}; give a number of at least 0")
-        check_optimizer(self.optimizer, self.criterion, settings, self.l1)
-        if self.order not in (1, 2):
-            raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
-        if not isinstance(self.cutoff, Integral) or isinstance(self.cutoff, bool) or self.cutoff < 1:
-            raise LoglinError(f"cutoff is {self.cutoff!r}; give a whole number of at least 1, the fewest occurrences")
-        for name, value in (self.variances or {}).items():
-            if not isinstance(value, Real) or not value > 0:
-                raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
-        names, dictionary = given_dictionary(self.dictionary)
-        object.__setattr__(self, "dictionary", dictionary if names is None else (names, dictionary))
-        if self.max_iter < 1:
-            raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
-        if self.threads is not None and self.threads < 1:
-            raise LoglinError(f"threads is {self.threads!r}; give a whole number of at least 1")
-        if isinstance(self.seed, int) and self.seed < 0:
-            raise LoglinError(f"seed is {self.seed!r}; give a whole number of at least 0")
-        if self.dev_metric not in ("f1", "likelihood"):
-            raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
-
-
 def train(
     design: Design,
     extractor,
@@ -106,16 +66,27 @@ def train(
     development: Development | None = None,
     callback: Callable[[Iteration], None] | None = None,
     unpenalized: np.ndarray | None = None,
+    held: Corpus | None = None,
 ) -> Model:
-    """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept)."""
+    """Train a model. ``unpenalized`` marks attributes without a penalty (an intercept).
+
+    ``held`` is text without labels, on which the criterion of a model with hidden labels is reported.
+    """
     began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings, options.task)
     options = _with_precision(options, design.n_tokens * len(labels), gold)
+    latent = options.task == "tag" and options.criterion in LATENT
+    dictionary = (hidden_dictionary if latent else _dictionary)(design, labels, gold, options)
+    if latent:
+        hidden, gold = gold, possible_labels(corpus_of(design), dictionary, len(labels))
     problem = _problem(design, extractor, labels, gold, options, unpenalized)
-    if options.task == "tag":
+    if latent:
+        problem.hidden = hidden
+    elif options.task == "tag":
         problem.require_labels(options.criterion)
-    dictionary = _dictionary(design, labels, gold, options)
-    if options.criterion == "hmm":
-        return replace(_counted_model(settings, problem, options, began), dictionary=dictionary)
+    if options.criterion in ("hmm", "em"):
+        counted = _expected_model if latent else _counted_model
+        model = replace(counted(settings, problem, options, began, dictionary, held, callback), dictionary=dictionary)
+        return _with_held(model, held, options)
     if options.criterion == "m-estimation":
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
@@ -134,7 +105,10 @@ def train(
         first = initial_weights(settings, problem, options, interrupted) if first is None else first
         if first is None and options.criterion == "likelihood" and options.optimizer == "auto":
             first = _class_shares(problem, unpenalized)
-        result = solve(settings, problem, options, base, first, watch, interrupted)
+        if latent:
+            result = solve_latent(settings, problem, options, dictionary, first, watch, interrupted)
+        else:
+            result = solve(settings, problem, options, base, first, watch, interrupted)
     if not math.isfinite(result.value):
         raise LoglinError(
             "the objective is no finite number: some attribute values or penalties are too large; lower them"
@@ -154,6 +128,16 @@ def train(
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
+    return _with_held(model, held, options)
+
+
+def _with_held(model: Model, held: Corpus | None, options: Options) -> Model:
+    """Record a contrastive model's neighborhood, and the criterion on held-out text."""
+    if options.criterion in LATENT and options.criterion != "em":
+        model.record["neighborhood"] = neighborhood_of(options).name
+    if held is not None:
+        around = neighborhood_of(options) if options.criterion in NEIGHBORHOODS else None
+        model.record["held_criterion"] = unlabelled_value(model, held, around, options.threads)
     return model
 
 
@@ -190,8 +174,8 @@ def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> 
         index = cut_off(index, design, gold.allowed(), options.cutoff, unpenalized)
     if index.n_features == 0:
         raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
-    weight = _instance_weights(design, gold, labels, options)
-    l1, l2 = _penalties(extractor, index, options, unpenalized)
+    weight = instance_weights(design, gold, labels, options)
+    l1, l2 = penalties(extractor, index, options, unpenalized)
     order = 2 if len(index.triples) else 1
     threads = Threads(options.threads)
     return Problem(design, gold, index, labels, order, weight, l1, l2, threads, options.seed, extractor)
@@ -203,6 +187,8 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
     None-of-the-above instances speak against every step from a wrong label, so label bigrams need all pairs.
     """
     wanted = Everything.of(design, options.all_features)
+    if options.criterion in LATENT:  # neighbors have label n-grams that no sentence has
+        wanted.bigrams[:] = wanted.pairs = wanted.triples = True
     wanted.pairs |= options.criterion == "piecewise" or (options.settings or {}).get("nota", "none") != "none"
     for t in templates:
         if t.labels == "all" and not t.items:
@@ -214,6 +200,21 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
         wanted.attributes |= asked[extractor.template_of("unigram")]
         wanted.bigrams |= asked[extractor.template_of("bigram")]
     return wanted
+
+
+def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], options: Options) -> tuple[list, Gold]:
+    """Labels and what is known of every token; where labels may be hidden, a whole sentence may have none."""
+    if options.criterion not in LATENT or options.task != "tag":
+        if sequences is None:
+            raise LoglinError(f"criterion {options.criterion} needs labels; give them, or take criterion contrastive")
+        return labels_together(*gold_of_sequences(sequences, lengths), options)
+    given = [None] * len(lengths) if sequences is None else list(sequences)
+    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=False)] + given[len(lengths) :]
+    if any(label is not None for y in filled for label in y or ()):
+        return labels_together(*gold_of_sequences(filled, lengths), options)
+    names = [] if isinstance(options.dictionary, int) else options.dictionary[0]
+    names = hidden_names(list(names), checked_settings(options.criterion, options.settings))
+    return names, gold_of_sequences(filled, lengths, names)[1]
 
 
 def labels_together(labels: list, gold: Gold, options: Options) -> tuple[list, Gold]:
@@ -260,34 +261,68 @@ def _decoding(settings: dict) -> dict:
     return ({"steps": steps} if steps != "global" else {}) | ({"beam": beam} if beam else {})
 
 
-def _counted_model(settings: dict, problem: Problem, options: Options, began: float) -> Model:
+def _counted_model(settings: dict, problem: Problem, options: Options, began: float, *_) -> Model:
     """A hidden Markov model: a base model without features."""
     hmm = counted_hmm(settings, problem, options.order)
-    L, n, nothing = problem.index.n_labels, hmm.extractor.n_attributes, np.empty(0, np.int32)
-    index = FeatureIndex(
-        L, np.zeros(n + 1, np.int64), nothing.astype(np.uint16), np.zeros(1, np.int64), nothing, nothing,
-        np.empty(0, np.int64),
-    )  # fmt: skip
     losses = -hmm.log_probability(problem.design.corpus, problem.gold.codes)
     zeros = int(np.isinf(losses).sum())
     stopped = "an HMM is counted, not optimized; the objective is −log q(x, y)"
     if zeros:
         stopped += f" without {zeros} sentences, which are impossible: a value's first occurrence counted as <oov>"
+    found = Result(np.empty(0), float(losses[np.isfinite(losses)].sum()), stopped, True, [], 1)
+    return _hmm_model(hmm, problem, options, began, found)
+
+
+def _expected_model(
+    settings: dict, problem: Problem, options: Options, began: float, dictionary, held: Corpus | None, callback
+) -> Model:
+    """A hidden Markov model by EM; the words of held-out text are known to it."""
+    assert problem.hidden is not None
+    corpus = corpus_of(problem.design)
+    types = TokenTypes.of(corpus, *([] if held is None else [held]))
+    text = lattice_text(types, corpus.offsets, dictionary, problem.hidden, len(problem.labels))
+    with interruptible() as interrupted:
+        found = expectation_maximization(
+            text,
+            problem.labels,
+            problem.order,
+            settings,
+            options.seed,
+            problem.threads,
+            problem.weight,
+            callback,
+            interrupted,
+            options.max_iter,
+            options.tol,
+        )
+    result = Result(np.empty(0), -found.log_likelihood, found.stopped, found.converged, found.iterations)
+    model = _hmm_model(found.hmm, problem, options, began, result)
+    model.record |= {"log_likelihood": found.log_likelihood, "map": found.map_value, "starts": found.starts}
+    return model
+
+
+def _hmm_model(hmm: HMM, problem: Problem, options: Options, began: float, found: Result) -> Model:
+    L, n, nothing = problem.index.n_labels, hmm.extractor.n_attributes, np.empty(0, np.int32)
+    index = FeatureIndex(
+        L, np.zeros(n + 1, np.int64), nothing.astype(np.uint16), np.zeros(1, np.int64), nothing, nothing,
+        np.empty(0, np.int64),
+    )  # fmt: skip
     record = _record(options, problem, began) | {
-        "objective": float(losses[np.isfinite(losses)].sum()),
-        "iterations": 0,
-        "evaluations": 1,
-        "stopped": stopped,
-        "converged": True,
+        "objective": found.value,
+        "iterations": len(found.iterations),
+        "evaluations": max(found.evaluations, len(found.iterations)),
+        "stopped": found.stopped,
+        "converged": found.converged,
         "n_features": sum(e.size for e in hmm.emissions) + hmm.transition.size,
         "active_features": 0,
-        "history": [],
+        "history": [i.as_dict() for i in found.iterations],
     }
     return Model("tag", problem.labels, hmm.extractor, index, np.empty(0, np.float32), 1, record, hmm)
 
 
 def _record(options: Options, problem: Problem, began: float) -> dict:
     given = {f.name: _plain(getattr(options, f.name)) for f in fields(options) if f.name != "instance_weights"}
+    given["neighborhood"] = getattr(options.neighborhood, "name", None)
     if not isinstance(options.dictionary, int):
         given["dictionary"] = "given"  # it stands in the model
     return {
@@ -319,68 +354,3 @@ def _stored(options: Options) -> type:
 def peak_memory_mb() -> float:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def _instance_weights(design: Design, gold: Any, labels: list, options: Options) -> np.ndarray | None:
-    """Weights of sentences: as given, times the mean weight of their labels."""
-    weight = options.instance_weights
-    if weight is not None:
-        weight = np.asarray(weight, np.float64)
-        if weight.shape != (design.n_sentences,) or not np.isfinite(weight).all() or (weight < 0).any():
-            raise LoglinError(
-                f"instance weights must be {design.n_sentences} finite numbers of at least 0, one per sentence"
-            )
-        if not weight.any():
-            raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
-    if options.label_weights:
-        if not isinstance(gold, Gold):
-            raise LoglinError("weights of classes need one class an example; weigh the examples with sample_weight")
-        unknown = [label for label in options.label_weights if label not in labels]
-        if unknown:
-            raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")
-        by_label = np.array([float(options.label_weights.get(label, 1.0)) for label in labels])
-        by_token = np.where(gold.codes >= 0, by_label[np.maximum(gold.codes, 0)], 1.0)
-        sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
-        mean = sums / np.maximum(np.diff(design.offsets), 1)
-        weight = mean if weight is None else weight * mean
-    return weight
-
-
-def _penalties(extractor, index: FeatureIndex, options: Options, unpenalized) -> tuple[np.ndarray, np.ndarray]:
-    """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
-    l1, l2 = np.full(index.n_features, float(options.l1)), np.full(index.n_features, float(options.l2))
-    templates = getattr(getattr(extractor, "templates", None), "templates", ())
-    if any(t.variance is not None for t in templates):
-        observed = [t for t in templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
-        strength = np.array([options.l2 if t.variance is None else 1 / t.variance for t in observed])
-        unigram, bigram, pair, triple = index.split(l2)
-        unigram[:] = np.repeat(strength[extractor.template_of("unigram")], np.diff(index.ptr))
-        bigram[:] = np.repeat(strength[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
-        for t in templates:
-            if not t.items and t.variance is not None:
-                (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
-    if options.variances:
-        unigram = index.split(l2)[0]
-        unigram[:] = np.repeat(_group_strengths(extractor, options), np.diff(index.ptr))
-    if unpenalized is not None:
-        free = np.repeat(unpenalized, np.diff(index.ptr))
-        l1[: len(free)][free] = 0.0
-        l2[: len(free)][free] = 0.0
-    return l1, l2
-
-
-def _group_strengths(extractor, options: Options) -> np.ndarray:
-    """1 / variance of every attribute: of the first group whose pattern its name matches, else l2."""
-    n = extractor.n_attributes
-    strength = np.full(n, float(options.l2))
-    names = [extractor.attribute_name(a) for a in range(n)]
-    waiting = np.ones(n, bool)
-    for group, variance in (options.variances or {}).items():
-        matches = re.compile(fnmatch.translate(str(group))).match
-        found = waiting & np.fromiter((matches(name) is not None for name in names), bool, n)
-        if not found.any():
-            raise LoglinError(
-                f"no attribute is left for the variance of {group!r}; write a name, or a pattern such as w*"
-            )
-        strength[found], waiting[found] = 1 / float(variance), False
-    return strength

@@ -35,6 +35,11 @@ class Gold:
     def certain(cls, codes: np.ndarray, n_labels: int) -> Gold:
         return cls(codes.astype(np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
 
+    @classmethod
+    def hidden(cls, n_tokens: int, n_labels: int) -> Gold:
+        """Nothing is known of any token."""
+        return cls(np.full(n_tokens, ~0, np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
+
     @property
     def all_certain(self) -> bool:
         return bool((self.codes >= 0).all()) and not self.candidates.size

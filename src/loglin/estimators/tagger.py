@@ -21,8 +21,9 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
+from loglin.methods.settings import LATENT
 from loglin.model import Model
-from loglin.training import Options, labels_together, train
+from loglin.training import Options, labels_of, train
 from loglin.watch import Development
 
 
@@ -33,7 +34,11 @@ class Tagger(BaseEstimator):
     ----------
     criterion : how weights are estimated: "crf" (conditional likelihood), "memm", "pseudolikelihood",
         "piecewise", "m-estimation", "margin", "perceptron" (averaged), "label-likelihood", "accuracy",
-        "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md).
+        "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md). Where labels are
+        hidden: "contrastive", "em", "marginal-likelihood", and "mixture" of labelled and unlabelled sentences
+        (docs/unlabelled.md).
+    neighborhood : what contrastive estimation compares a sentence with: "trans1" (the default), "del1word",
+        "delortrans1", "del1subseq", "length", …, a transducer, or a function from a sentence to sentences.
     settings : of the criterion, such as {"nota": "selected"} for "piecewise" or {"base": "uniform"} for
         "m-estimation"; a wrong name or value is answered with the right ones.
     template : a template file's name or text, for tokens given as strings or tuples of columns.
@@ -43,7 +48,7 @@ class Tagger(BaseEstimator):
     optimizer : "auto" (a stochastic start, then L-BFGS), "lbfgs", "gradient", "conjugate-gradient", "newton", "gis",
         "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
-    order : 1 or 2, how many labels a label looks back.
+    order : 1 or 2, how many labels a label looks back; by default 1, and 2 where labels are hidden.
     all_features : weights for all (attribute, label) pairs, not only those seen.
     min_count : attributes seen less often are left out.
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
@@ -52,7 +57,8 @@ class Tagger(BaseEstimator):
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
-    dev : (sentences, labels) held out; training stops when its score no longer rises.
+    dev : (sentences, labels) held out; training stops when its score no longer rises. Where labels are hidden,
+        sentences, on which ``model_.record["held_criterion"]`` reports the criterion.
     callbacks : functions called with every ``Iteration``.
     warm_start : continue from the weights of the last fit.
     constrain : "bio", "iobes", …: predict legal label sequences only.
@@ -68,7 +74,7 @@ class Tagger(BaseEstimator):
         features: Callable | None = None,
         l1: float = 0.0,
         l2: float = 1.0,
-        order: int = 1,
+        order: int | None = None,
         all_features: bool = False,
         min_count: int = 1,
         cutoff: int = 1,
@@ -77,7 +83,7 @@ class Tagger(BaseEstimator):
         tol: float = 5e-4,
         threads: int | None = None,
         seed: int = 0,
-        dev: tuple | None = None,
+        dev: Any = None,
         dev_metric: str = "f1",
         callbacks: Sequence[Callable] | None = None,
         warm_start: bool = False,
@@ -86,6 +92,7 @@ class Tagger(BaseEstimator):
         label_weights: Mapping | None = None,
         settings: Mapping | None = None,
         optimizer: str = "auto",
+        neighborhood: Any = None,
     ):
         self.criterion = criterion
         self.template = template
@@ -110,20 +117,28 @@ class Tagger(BaseEstimator):
         self.label_weights = label_weights
         self.settings = settings
         self.optimizer = optimizer
+        self.neighborhood = neighborhood
 
     # ------------------------------------------------------------------ training
 
-    def fit(self, X: Iterable, y: Iterable[Sequence], sample_weight: Sequence[float] | None = None) -> Tagger:
-        """Learn from sentences and their labels; a label may be None or a set of labels."""
+    def fit(
+        self, X: Iterable, y: Iterable[Sequence | None] | None = None, sample_weight: Sequence[float] | None = None
+    ) -> Tagger:
+        """Learn from sentences and their labels; a label may be None or a set of labels.
+
+        Where labels may be hidden, those of a whole sentence, or all of them, may be None.
+        """
         sentences = [list(sentence) for sentence in X]
         options = self._options(sample_weight)
         extractor = self._new_extractor(sentences)
         inputs = self._input(extractor, sentences)
         design = extractor.fit(inputs, self.min_count)
         lengths = np.diff(design.offsets).tolist()
-        labels, gold = labels_together(*gold_of_sequences(y, lengths), options)
+        labels, gold = labels_of(y, lengths, options)
         start = getattr(self, "model_", None) if self.warm_start else None
-        development = self._development(extractor, labels) if self.dev is not None else None
+        hides = self.criterion in LATENT
+        development = self._development(extractor, labels) if self.dev is not None and not hides else None
+        held = from_sentences([list(s) for s in self.dev], "dev") if self.dev is not None and hides else None
         model = train(
             design,
             extractor,
@@ -133,6 +148,7 @@ class Tagger(BaseEstimator):
             start=start,
             development=development,
             callback=self._call,
+            held=held,
         )
         if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
@@ -143,9 +159,10 @@ class Tagger(BaseEstimator):
         return Options(
             criterion=self.criterion,
             optimizer=self.optimizer,
+            neighborhood=self.neighborhood,
             l1=self.l1,
             l2=self.l2,
-            order=self.order,
+            order=self._order,
             all_features=self.all_features,
             cutoff=self.cutoff,
             dictionary=self.dictionary,
@@ -166,9 +183,17 @@ class Tagger(BaseEstimator):
             raise LoglinError("there are no tokens to learn from; give at least one sentence")
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
+        if self.criterion in LATENT and (self.features is not None or not isinstance(token, str | tuple)):
+            raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
         if self.features is not None or (self.template is None and not isinstance(token, str)):
             return AttributeExtractor()
-        return TemplateExtractor(read_templates(self.template))
+        default = "trigram" if self._order == 2 else "bigram"
+        hides = self.template is None and self.criterion in LATENT
+        return TemplateExtractor(read_templates(default if hides else self.template))
+
+    @property
+    def _order(self) -> int:
+        return self.order if self.order is not None else 2 if self.criterion in LATENT else 1
 
     def _input(self, extractor, sentences: list[list]) -> Any:
         if isinstance(extractor, TemplateExtractor):
@@ -282,6 +307,7 @@ class Tagger(BaseEstimator):
         known = (
             "criterion",
             "optimizer",
+            "neighborhood",
             "l1",
             "l2",
             "all_features",

@@ -105,6 +105,11 @@ class LatticeText:
     def lattices(self, words: WordLattices, order: int, goals: str = "one") -> Lattices:
         return Lattices(words, self.sites, np.arange(self.sites.n_sites), order, goals)
 
+    def chains(self, order: int, chosen: np.ndarray | None = None, typed: bool = False) -> Lattices:
+        """The sentences themselves, with their sites' labels, or with all labels of their types."""
+        chosen = np.arange(self.n_sentences) if chosen is None else chosen
+        return self.lattices(WordLattices.chains(self.sentences(chosen, typed), self.sites.n_sites), order)
+
 
 def lattice_features(
     text: LatticeText, extractor: TemplateExtractor, index: FeatureIndex, order: int
@@ -193,14 +198,10 @@ def contrasts(
     """What every sentence is compared with: labelled ones with their other labels, the rest with their neighbors."""
     some, rest = np.flatnonzero(labelled & (weight > 0)), np.flatnonzero(~labelled & (weight > 0))
     found = []
-    n = text.sites.n_sites
     if len(some):
-        ours = text.lattices(WordLattices.chains(text.sentences(some, False), n), order)
-        theirs = text.lattices(WordLattices.chains(text.sentences(some, True), n), order)
-        found.append(Contrast(ours, theirs, weight[some]))
+        found.append(Contrast(text.chains(order, some), text.chains(order, some, typed=True), weight[some]))
     if len(rest):
-        ours = text.lattices(WordLattices.chains(text.sentences(rest, False), n), order)
-        typed = text.sentences(rest, True)
+        ours, typed = text.chains(order, rest), text.sentences(rest, True)
         if isinstance(neighborhood, Everything):
             ptr = text.sites.ptr[: n_varying + 1]
             words_of = Sites(ptr, text.sites.labels[: ptr[-1]], text.sites.n_labels)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from loglin.corpus.labels import Gold
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
@@ -30,6 +31,7 @@ class Problem:
     threads: Threads
     seed: int = 0
     extractor: Any = None
+    hidden: Gold | None = None  # what is annotated, where gold is what the dictionary allows
 
     def require_labels(self, criterion: str) -> None:
         """Most criteria compare with the whole truth."""

@@ -24,6 +24,8 @@ _BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior
 _BASE |= {"transition_smoothing": (0.0, NUMBER)}
 _START = {"init": (None, "a criterion or a model")}
 _FROM_CRF = {"init": ("crf", "a criterion or a model")}
+_HIDDEN = {"labels": (0, WHOLE), "starts": (1, WHOLE), "annealing": (1.0, NUMBER), "annealing_rate": (1.5, NUMBER)}
+_LATENT = _HIDDEN | {"deviation": (0.3, NUMBER)}
 CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "crf": dict(_START),
     "perceptron": _START | {"averaged": (True, FLAG)},
@@ -45,7 +47,13 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     | {"keep_base": (True, FLAG), "input_features": (False, FLAG)}
     | {"samples": (10_000, WHOLE), "sample_smoothing": (0.0, NUMBER)}
     | {"optimizer": ("auto", ("auto", "dual", "lbfgs", "newton"))},
+    "contrastive": dict(_LATENT),
+    "mixture": _LATENT | {"weight": (1.0, NUMBER)},
+    "marginal-likelihood": dict(_LATENT),
+    "em": _HIDDEN | {"smoothing": (0.0, NUMBER), "start": ("per-tag", ("per-tag", "uniform", "random"))},
 }
+LATENT = ("contrastive", "mixture", "marginal-likelihood", "em")  # labels may be hidden; they learn on lattices
+NEIGHBORHOODS = ("contrastive", "mixture")  # compare sentences with their neighbors
 # of classifiers, whose decisions stand alone
 CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "likelihood": dict(_START),
@@ -54,6 +62,7 @@ CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "least-squares": {},
 }
 PARTIAL = (
+    *LATENT,
     "crf",
     "likelihood",
     "perceptron",
@@ -91,8 +100,13 @@ def check_optimizer(optimizer: str, criterion: str, settings: Mapping, l1: float
         raise LoglinError(f"no optimizer is called {optimizer!r}; there are {', '.join(OPTIMIZERS)}")
     if optimizer == "auto":
         return
-    if criterion in ("hmm", "perceptron"):
+    if criterion in ("hmm", "em", "perceptron"):
         raise LoglinError(f"criterion {criterion} has its own way to weights; leave optimizer at auto")
+    if criterion in LATENT and optimizer not in ("lbfgs", "gradient", "conjugate-gradient"):
+        raise LoglinError(
+            f"criterion {criterion} is not concave, which optimizer {optimizer} needs; take auto, lbfgs, gradient or "
+            "conjugate-gradient"
+        )
     if l1 and optimizer in WITHOUT_L1:
         raise LoglinError(f"optimizer {optimizer} has no l1 penalty; set l1 to 0, or optimizer to auto, lbfgs or sgd")
     own = settings.get("optimizer", "auto")

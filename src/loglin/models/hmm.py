@@ -172,6 +172,13 @@ class HMM:
 
     # ------------------------------------------------------------------ sentences
 
+    def steps(self) -> np.ndarray:
+        """log t with START and STOP as labels L and L + 1, as lattices have them: (1 or L + 2, L + 2, L + 2)."""
+        L, (H, S) = len(self.labels), self.transition.shape[:2]
+        W = np.full((H if H == 1 else S + 1, S + 1, S + 1), -np.inf)
+        W[:H, :S, :L], W[:H, :S, L + 1] = _log(self.transition[:, :, :L]), _log(self.transition[:, :, L])
+        return W
+
     def chain_parts(self, corpus: Corpus) -> Iterator[Parts]:
         """For each sentence scores, transitions and trigrams with Chain(…).score(y) = log q0(x, y)."""
         L, t = len(self.labels), _log(self.transition)

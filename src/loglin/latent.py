@@ -1,0 +1,263 @@
+"""Learning where labels are hidden: from a dictionary and text to weights, by criteria on lattices or by EM.
+
+dictionary ──► what each word may be ──► features, sites, lattices ──► starts, annealing rounds ──► the best weights
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import lsqr
+
+from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.labels import Gold
+from loglin.criteria.lattice import LatticeCriterion, LatticeFeatures
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.dictionary import TagDictionary
+from loglin.features.extract import TemplateExtractor
+from loglin.methods.lattice import LatticeText, TokenTypes, contrasts, lattice_features
+from loglin.methods.problem import Problem
+from loglin.model import Model
+from loglin.neighborhoods.named import Everything, Neighborhood, neighborhood
+from loglin.optimize.fit import fit_weights
+from loglin.optimize.record import Result
+from loglin.optimize.solvers import solve_by
+from loglin.parallel.threads import Threads
+from loglin.watch import Watch
+
+DIVERGED = 50.0  # without a prior, a weight of this size has no optimum near
+MEMORY = 10
+ROUGH = 10.0  # annealing rounds before the last end with a tolerance so many times larger
+
+
+def hidden_names(labels: list, settings: dict) -> list:
+    """The labels, or as many nameless ones as the setting says where neither text nor dictionary has any."""
+    if labels:
+        return labels
+    n = settings["labels"]
+    if n < 1:
+        raise LoglinError(
+            "there are no labels: give a dictionary, label some tokens, or say how many labels there are with the "
+            "setting labels"
+        )
+    return [f"L{i}" for i in range(n)]
+
+
+def hidden_dictionary(design: Design, labels: list, gold: Gold, options: Any) -> TagDictionary | None:
+    """The dictionary given, or that of the labelled tokens where a count of occurrences is given."""
+    if not options.dictionary:
+        return None
+    corpus = corpus_of(design)
+    if not isinstance(options.dictionary, int):
+        names, dictionary = options.dictionary
+        dictionary = dictionary.relabeled(names, labels)
+        dictionary.refuse_conflicts(corpus, gold, labels)
+        return dictionary
+    certain, column = np.flatnonzero(gold.codes >= 0), corpus.columns[0]
+    seen = Column(column.codes[certain], column.vocabulary)
+    return TagDictionary.of(seen, Gold.certain(gold.codes[certain], gold.n_labels), options.dictionary)
+
+
+def corpus_of(design: Design) -> Corpus:
+    if design.corpus is None:
+        raise LoglinError(
+            "hidden labels are learnt from words, but the tokens are ready-made attributes; give words and a template"
+        )
+    empty = np.flatnonzero(np.diff(design.corpus.offsets) == 0)
+    if len(empty):
+        raise LoglinError(f"{design.corpus.source}: sentence {empty[0]} has no words; leave it out")
+    return design.corpus
+
+
+def possible_labels(corpus: Corpus, dictionary: TagDictionary | None, n_labels: int) -> Gold:
+    """What the dictionary allows each token, as partial labels."""
+    if dictionary is None:
+        return Gold(
+            np.full(corpus.n_tokens, ~0, np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32)
+        )
+    column = corpus.columns[0]
+    allowed = dictionary.allowed(Column(np.unique(column.codes), column.vocabulary), source=corpus.source)
+    sets, which = np.unique(allowed, axis=0, return_inverse=True)
+    of_word = np.zeros(len(column.vocabulary), np.int32)
+    of_word[np.unique(column.codes)] = which.reshape(-1) + 1
+    return Gold(
+        ~of_word[column.codes], n_labels, np.concatenate([np.ones((1, n_labels), bool), sets]), np.empty(0, np.int32)
+    )
+
+
+def lattice_text(
+    types: TokenTypes, offsets: np.ndarray, dictionary: TagDictionary | None, gold: Gold | None, n_labels: int
+) -> LatticeText:
+    """Sentences with what dictionary and annotation allow."""
+    column = types.corpus.columns[0]
+    allowed = np.ones((types.n, n_labels), bool)
+    if dictionary is not None:
+        allowed = dictionary.allowed(column, source=types.corpus.source)
+    annotated = gold is not None and bool(np.any((gold.codes >= 0) | (~gold.codes > 0)))
+    return LatticeText.of(types, offsets, allowed, gold.allowed() if annotated and gold is not None else None)
+
+
+def labelled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
+    """Sentences with some annotation: (sentences,) bool."""
+    said = np.concatenate([[0], np.cumsum(gold.codes != ~0)])
+    return said[offsets[1:]] > said[offsets[:-1]]
+
+
+def neighborhood_of(options: Any) -> Neighborhood:
+    if options.criterion == "marginal-likelihood":
+        return Everything()
+    return neighborhood("trans1" if options.neighborhood is None else options.neighborhood)
+
+
+def lattice_criterion(
+    settings: dict, problem: Problem, dictionary: TagDictionary | None, options: Any
+) -> LatticeCriterion:
+    """The criterion that the options name, on the problem's text."""
+    corpus, hidden = corpus_of(problem.design), problem.hidden
+    assert hidden is not None
+    types = TokenTypes.of(corpus)
+    text = lattice_text(types, corpus.offsets, dictionary, hidden, problem.index.n_labels)
+    features = lattice_features(text, problem.extractor, problem.index, problem.order)
+    weight = np.ones(corpus.n_sentences) if problem.weight is None else problem.weight.copy()
+    labelled = np.zeros(corpus.n_sentences, bool)
+    if options.criterion == "mixture":
+        labelled = labelled_sentences(hidden, corpus.offsets)
+        if not labelled.any():
+            raise LoglinError("criterion mixture needs some labelled sentences; for none take criterion contrastive")
+        weight[~labelled] *= settings["weight"]
+    around = neighborhood_of(options)
+    return LatticeCriterion(
+        features, contrasts(text, problem.order, around, labelled, weight, problem.labels, types.n), problem.threads
+    )
+
+
+def solve_latent(
+    settings: dict, problem: Problem, options: Any, dictionary: TagDictionary | None, first, watch: Watch, interrupted
+) -> Result:
+    """Weights from one start or the best of several; the first is at zero unless that is a saddle."""
+    if settings["starts"] < 1:
+        raise LoglinError("starts is 0; give at least one")
+    if not 0 < settings["annealing"] <= 1 or settings["annealing_rate"] <= 1:
+        raise LoglinError(
+            f"annealing is {settings['annealing']} and its rate {settings['annealing_rate']}; give a β above 0 and at "
+            "most 1, and a rate above 1"
+        )
+    criterion, rng = lattice_criterion(settings, problem, dictionary, options), np.random.default_rng(problem.seed)
+    zero = np.zeros(criterion.n_features)
+    if isinstance(neighborhood_of(options), Everything):
+        zero = _convergent(criterion.features)
+    results: list[Result] = []
+    for start in range(settings["starts"]):
+        noise = settings["deviation"] * rng.standard_normal(len(zero))
+        blind = dictionary is None and not criterion_sees_labels(problem)
+        weights = first if first is not None and start == 0 else zero + (noise if start or blind else 0.0)
+        results.append(_rounds(criterion, weights, settings, problem, options, watch, interrupted))
+        if interrupted():
+            break
+    best = min(results, key=lambda r: r.value)
+    if len(results) > 1:
+        values = ", ".join(f"{-r.value:,.2f}" for r in results)
+        best.stopped += f"; the best of {len(results)} starts ({values})"
+    _report_divergence(best, problem)
+    return best
+
+
+def criterion_sees_labels(problem: Problem) -> bool:
+    """Whether any annotation tells the labels apart; without it all weights zero are a saddle."""
+    return problem.hidden is not None and bool((problem.hidden.codes != ~0).any())
+
+
+def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Problem, options: Any, watch, interrupted):
+    """From the first β up to 1, each round from the weights of the one before."""
+    beta, result = settings["annealing"], None
+    while True:
+        criterion.beta, last = beta, beta == 1.0
+        limits: dict[str, Any] = {
+            "l1": problem.l1,
+            "l2": problem.l2,
+            "max_iter": options.max_iter,
+            "seed": options.seed,
+        }
+        limits |= {"tol": options.tol * (1.0 if last else ROUGH), "callback": watch, "stop": interrupted}
+        if options.optimizer in ("auto", "lbfgs"):
+            result = fit_weights(
+                lambda dtype: criterion,
+                start=weights,
+                warm_start=False,
+                scaled=False,
+                dtype="float64",
+                memory=MEMORY,
+                **limits,
+            )
+        else:
+            result = solve_by(options.optimizer, criterion, weights, **limits)
+        weights = result.weights
+        if last or interrupted():
+            return result
+        beta = min(1.0, beta * settings["annealing_rate"])
+
+
+def _convergent(features: LatticeFeatures) -> np.ndarray:
+    """Weights near those of a uniform HMM, whose sum over all sentences is one."""
+    L, labels = features.sites.n_labels, features.sites.labels
+    words = np.bincount(labels, minlength=L)
+    target = np.concatenate([np.full(features.steps.shape[0], -math.log(L + 1)), -np.log(words[labels])])
+    system = sp.vstack([features.steps, features.entries]).tocsr()
+    used = np.diff(system.indptr) > 0
+    return lsqr(system[used], target[used], atol=1e-10, btol=1e-10)[0]
+
+
+def _report_divergence(result: Result, problem: Problem) -> None:
+    """Without a prior, neighborhoods that delete words push some weights without end."""
+    free = (problem.l1 == 0) & (problem.l2 == 0)
+    largest = float(np.abs(result.weights[free]).max(initial=0.0))
+    if largest > DIVERGED:
+        result.converged = False
+        result.unbounded = (
+            f"without a prior weights grow without end, the largest to {largest:.0f}; give l2 above 0 (a variance)"
+        )
+        result.stopped += f"; {result.unbounded}"
+
+
+# ---------------------------------------------------------------------- other text
+
+
+def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: int | None = None) -> float:
+    """The unpenalized criterion of a model on text without labels, for the choice among models.
+
+    Of contrastive models Σ log p(x | N(x)), with ``around`` another neighborhood than the model's own; of hidden
+    Markov models the log-likelihood. Pools hold the words of the training text and of this one.
+    """
+    if model.base is not None:
+        return likelihood_of(model, corpus, threads)
+    if not isinstance(model.extractor, TemplateExtractor):
+        raise LoglinError("the model looks at attributes, and neighbors are made of words; train it with a template")
+    if around is None:
+        around = model.record.get("neighborhood", "trans1")
+    corpora = [corpus]
+    if len(corpus.columns) == 1 and (known := model.extractor.vocabularies.get((0, "x", ()))) is not None:
+        corpora.append(
+            Corpus([Column(np.arange(len(known), dtype=np.int32), known)], np.array([0, len(known)]), "training")
+        )
+    types = TokenTypes.of(*corpora)
+    L = model.index.n_labels
+    text = lattice_text(types, corpus.offsets, model.dictionary, None, L)
+    features = lattice_features(text, model.extractor, model.index, model.order)
+    everything, n = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
+    found = contrasts(text, model.order, neighborhood(around), everything, n, model.labels, types.n)
+    return LatticeCriterion(features, found, Threads(threads)).value(model.weights)
+
+
+def likelihood_of(model: Model, corpus: Corpus, threads: int | None = None) -> float:
+    """log p(x) of a text under a hidden Markov model, each word with the labels of the dictionary."""
+    assert model.base is not None
+    types = TokenTypes.of(corpus)
+    text = lattice_text(types, corpus.offsets, model.dictionary, None, model.index.n_labels)
+    site = np.repeat(np.arange(types.n), np.diff(text.sites.ptr))
+    E = model.base.emission_scores(types.corpus)[site, text.sites.labels]
+    chains = text.chains(model.base.order)
+    return float(chains.totals(model.base.steps(), E, None, Threads(threads)).partitions.sum())

@@ -1,0 +1,79 @@
+"""How much each sentence counts, and how strongly each weight is pulled to zero."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import Any
+
+import numpy as np
+
+from loglin.corpus.labels import Gold
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.index import FeatureIndex
+
+
+def instance_weights(design: Design, gold: Any, labels: list, options: Any) -> np.ndarray | None:
+    """Weights of sentences: as given, times the mean weight of their labels."""
+    weight = options.instance_weights
+    if weight is not None:
+        weight = np.asarray(weight, np.float64)
+        if weight.shape != (design.n_sentences,) or not np.isfinite(weight).all() or (weight < 0).any():
+            raise LoglinError(
+                f"instance weights must be {design.n_sentences} finite numbers of at least 0, one per sentence"
+            )
+        if not weight.any():
+            raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
+    if options.label_weights:
+        if not isinstance(gold, Gold):
+            raise LoglinError("weights of classes need one class an example; weigh the examples with sample_weight")
+        unknown = [label for label in options.label_weights if label not in labels]
+        if unknown:
+            raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")
+        by_label = np.array([float(options.label_weights.get(label, 1.0)) for label in labels])
+        by_token = np.where(gold.codes >= 0, by_label[np.maximum(gold.codes, 0)], 1.0)
+        sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
+        mean = sums / np.maximum(np.diff(design.offsets), 1)
+        weight = mean if weight is None else weight * mean
+    return weight
+
+
+def penalties(extractor, index: FeatureIndex, options: Any, unpenalized) -> tuple[np.ndarray, np.ndarray]:
+    """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
+    l1, l2 = np.full(index.n_features, float(options.l1)), np.full(index.n_features, float(options.l2))
+    templates = getattr(getattr(extractor, "templates", None), "templates", ())
+    if any(t.variance is not None for t in templates):
+        observed = [t for t in templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
+        strength = np.array([options.l2 if t.variance is None else 1 / t.variance for t in observed])
+        unigram, bigram, pair, triple = index.split(l2)
+        unigram[:] = np.repeat(strength[extractor.template_of("unigram")], np.diff(index.ptr))
+        bigram[:] = np.repeat(strength[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
+        for t in templates:
+            if not t.items and t.variance is not None:
+                (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
+    if options.variances:
+        unigram = index.split(l2)[0]
+        unigram[:] = np.repeat(_group_strengths(extractor, options), np.diff(index.ptr))
+    if unpenalized is not None:
+        free = np.repeat(unpenalized, np.diff(index.ptr))
+        l1[: len(free)][free] = 0.0
+        l2[: len(free)][free] = 0.0
+    return l1, l2
+
+
+def _group_strengths(extractor, options: Any) -> np.ndarray:
+    """1 / variance of every attribute: of the first group whose pattern its name matches, else l2."""
+    n = extractor.n_attributes
+    strength = np.full(n, float(options.l2))
+    names = [extractor.attribute_name(a) for a in range(n)]
+    waiting = np.ones(n, bool)
+    for group, variance in (options.variances or {}).items():
+        matches = re.compile(fnmatch.translate(str(group))).match
+        found = waiting & np.fromiter((matches(name) is not None for name in names), bool, n)
+        if not found.any():
+            raise LoglinError(
+                f"no attribute is left for the variance of {group!r}; write a name, or a pattern such as w*"
+            )
+        strength[found], waiting[found] = 1 / float(variance), False
+    return strength
