@@ -16,9 +16,12 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
+from loglin.methods.lattice import step_features
 from loglin.model import Model
+from loglin.neighborhoods.lattices import WordLattices
 from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures import Chain
+from loglin.structures.lattice import Lattices, Sites
 
 FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
 
@@ -156,6 +159,8 @@ class Decoder:
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
+        if self._label_model is not None and self.dictionary is not None and design.corpus is not None:
+            return self._best_in_lattices(design)
         if not self._quick:
             parts = [self._best_of(chain) for chain in self._limited_chains(design)]
             return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
@@ -191,6 +196,43 @@ class Decoder:
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         return out
+
+    @cached_property
+    def _label_model(self) -> np.ndarray | None:
+        """log W of label n-grams with START and STOP, if steps depend on nothing else: what a lattice needs."""
+        model, base = self.model, self.model.base
+        if (
+            self.legal is not None
+            or self.decoding["steps"] != "global"
+            or self.decoding["beam"]
+            or not isinstance(model.extractor, TemplateExtractor)
+        ):
+            return None
+        order = max(model.order, 1 if base is None else base.order)
+        try:
+            steps, _ = step_features(model.extractor, self.index, order, unigrams=False)
+        except LoglinError:  # some template crosses label bigrams with the text
+            return None
+        S = self.index.n_labels + 2
+        W = (steps @ model.weights.astype(np.float64)).reshape(S if order == 2 else 1, S, S)
+        return W if base is None else W + np.maximum(base.steps(), FLOOR)
+
+    def _best_in_lattices(self, design: Design) -> np.ndarray:
+        """The best labels among those of the dictionary: chains whose words have few labels each."""
+        assert self.dictionary is not None
+        assert design.corpus is not None
+        assert self._label_model is not None
+        allowed = self.dictionary.allowed(design.corpus.columns[0], design.offsets, design.corpus.source)
+        scores = self.scores(design)
+        if self.model.base is not None:
+            scores += np.maximum(self.model.base.emission_scores(design.corpus), FLOOR)
+        begins, ends = design.offsets[:-1], design.offsets[1:]
+        tokens = np.arange(design.n_tokens)
+        words = WordLattices.chains([tokens[b:e] for b, e in zip(begins, ends, strict=True) if b < e])
+        chains = Lattices(words, Sites.of(allowed), tokens, 2 if len(self._label_model) > 1 else 1)
+        threads = Threads(self.threads if design.n_tokens > 2000 else 1)
+        found = [best[0].labels for best in chains.nbest(self._label_model, scores[allowed], 1, threads)]
+        return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int32)
 
     def _is_legal(self, labels: np.ndarray, offsets: np.ndarray) -> bool:
         transitions, first, last = self.legal  # type: ignore[misc]

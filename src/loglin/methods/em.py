@@ -1,1 +1,2 @@
-def expectation_maximization(*a): raise NotImplementedError
+def expectation_maximization(*a):
+    raise NotImplementedError
