@@ -237,6 +237,32 @@ def scaled_rows(scores, transitions, trigrams, alpha) -> Listing:
     return listing
 
 
+# ---------------------------------------------------------------------- labels that stand for labels
+
+
+def best_mapping(gold: list, predicted: list, one_to_one: bool) -> int:
+    """The most tokens that agree under any map of predicted labels to gold ones, by trying every map."""
+    sources, targets = sorted(set(predicted)), sorted(set(gold))
+    if one_to_one:
+        targets += [None] * len(sources)  # a label may stand for nothing
+        maps = itertools.permutations(targets, len(sources))
+    else:
+        maps = itertools.product(targets, repeat=len(sources))
+    best = 0
+    for images in maps:
+        to_gold = dict(zip(sources, images, strict=True))
+        best = max(best, sum(to_gold[p] == g for g, p in zip(gold, predicted, strict=True)))
+    return best
+
+
+def conditional_entropy(values: list, given: list) -> float:
+    """H(values | given) in bits, term by term."""
+    pairs, n = list(zip(values, given, strict=True)), len(values)
+    return math.fsum(
+        -pairs.count(pair) / n * math.log2(pairs.count(pair) / given.count(pair[1])) for pair in set(pairs)
+    )
+
+
 # ---------------------------------------------------------------------- independent decisions over listed pairs
 
 

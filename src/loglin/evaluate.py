@@ -84,8 +84,8 @@ def evaluate(
     Codes index `label_names`. Phrases are counted when every name fits a chunk scheme, tokens otherwise;
     `tokens_only` counts tokens whatever the names look like, as for the classes of documents.
     """
-    gold = _checked_codes(gold, "gold", len(label_names))
-    predicted = _checked_codes(predicted, "predicted", len(label_names))
+    gold = checked_codes(gold, "gold", len(label_names))
+    predicted = checked_codes(predicted, "predicted", len(label_names))
     bounds = _checked_offsets(offsets, gold, predicted)
     if tokens_only or schemes.detect(label_names) is None:
         unit, names = "token", list(label_names)
@@ -140,8 +140,8 @@ def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[
 
 def sentence_counts(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets: npt.ArrayLike) -> Codes:
     """Support, found and correct of every sentence (S, 3); their sums over S are those of `evaluate`."""
-    gold = _checked_codes(gold, "gold", len(label_names))
-    predicted = _checked_codes(predicted, "predicted", len(label_names))
+    gold = checked_codes(gold, "gold", len(label_names))
+    predicted = checked_codes(predicted, "predicted", len(label_names))
     bounds = _checked_offsets(offsets, gold, predicted)
     if schemes.detect(label_names) is None:
         everything = np.arange(len(gold))
@@ -229,7 +229,7 @@ def _conlleval_scores(precision: float, recall: float, f1: float) -> str:
     return f"precision: {100 * precision:6.2f}%; recall: {100 * recall:6.2f}%; FB1: {100 * f1:6.2f}"
 
 
-def _checked_codes(codes: Codes, side: str, labels: int) -> Codes:
+def checked_codes(codes: Codes, side: str, labels: int) -> Codes:
     codes = np.asarray(codes)
     if codes.ndim != 1 or (codes.size and not np.issubdtype(codes.dtype, np.integer)):
         raise LoglinError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,6 @@ from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.decode import Decoder
 from loglin.errors import LoglinError
-from loglin.evaluate import Evaluation, evaluate
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -71,12 +69,12 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
             )
         labels = corpus.column(given["label_column"])
         labels = _converted(labels, corpus.offsets, given["scheme"])
-        rest = _without(corpus, given["label_column"])
+        rest = without_column(corpus, given["label_column"])
         return Source(rest, labels, partial, templates, len(corpus.columns))
     if kind == "text":
-        corpus = _text(path, encoding, tagged=True)
+        corpus = text_corpus(path, encoding, tagged=True)
         labels = _converted(corpus.columns[1], corpus.offsets, given["scheme"])
-        return Source(_without(corpus, 1), labels, partial, templates, 2)
+        return Source(without_column(corpus, 1), labels, partial, templates, 2)
     pairs = list(crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding))
     if not pairs:
         raise LoglinError(f"{path} holds no sentences; give at least one with its labels")
@@ -85,7 +83,7 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
         raise LoglinError(f'{path}: sentence {missing} has no "labels"; give a label for every token')
     sentences, sequences = [tokens for _, tokens in pairs], [labels for labels, _ in pairs]
     if given["scheme"]:
-        _require_certain(path, sequences, "with --scheme give strings", str)
+        require_certain(path, sequences, "with --scheme give strings", str)
         sequences = [schemes.convert(y, *_scheme_names(given["scheme"])) for y in sequences]  # type: ignore[arg-type]
     if kind == "jsonl" and (templates or _is_words(sentences)):
         if templates is None:
@@ -101,13 +99,13 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
 def read_raw(path: str, kind: str, encoding: str = "utf-8", label_column: int | None = None) -> Corpus:
     """Words without labels, from any format; of several columns in a file ``label_column`` is left out, or none."""
     if kind == "text":
-        return _text(path, encoding, tagged=False)
+        return text_corpus(path, encoding, tagged=False)
     if kind == "conll":
         corpus = conll.read(path, encoding)
         if len(corpus.columns) == 1 or label_column is None:
             return corpus
         corpus.column(label_column)  # there is such a column
-        return _without(corpus, label_column)
+        return without_column(corpus, label_column)
     sentences = [tokens for _, tokens in jsonlines.sentences(path, encoding)] if kind == "jsonl" else []
     if kind == "crfsuite" or any(isinstance(token, dict) for tokens in sentences for token in tokens):
         raise LoglinError(f"{path} holds attributes, not words; give plain text, columns or JSON lines with words")
@@ -117,7 +115,7 @@ def read_raw(path: str, kind: str, encoding: str = "utf-8", label_column: int | 
     return corpus
 
 
-def _text(path: str, encoding: str, tagged: bool) -> Corpus:
+def text_corpus(path: str, encoding: str, tagged: bool) -> Corpus:
     """The sentences of plain text, in which blank lines and documents mean nothing."""
     corpus = plaintext.read(path, encoding, tagged, blank_lines=False).corpus
     if not corpus.n_tokens:
@@ -135,14 +133,14 @@ def development(path: str, source: Source, extractor, labels: list, given: dict)
     if isinstance(held.inputs, Corpus) != isinstance(source.inputs, Corpus):
         raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
     if not isinstance(held.labels, Column):
-        _require_certain(path, held.labels, "held-out data need certain labels")
+        require_certain(path, held.labels, "held-out data need certain labels")
     design = extractor.transform(held.inputs)
     names = list(dict.fromkeys([*labels, *held.label_names()]))
     _, gold = held.gold(np.diff(design.offsets).tolist(), names)
     return Development(design, gold, names)
 
 
-def _require_certain(path: str, sequences: list, remedy: str, kinds: Any = str | int | float) -> None:
+def require_certain(path: str, sequences: list, remedy: str, kinds: Any = str | int | float) -> None:
     """Labels from JSON must be names here, neither null nor lists of possible ones."""
     for s, labels in enumerate(sequences):
         for t, label in enumerate(labels):
@@ -161,7 +159,7 @@ def _is_words(sentences: list[list]) -> bool:
     return isinstance(token, str)
 
 
-def _without(corpus: Corpus, column: int) -> Corpus:
+def without_column(corpus: Corpus, column: int) -> Corpus:
     """The corpus without its label column."""
     chosen = range(len(corpus.columns))[column]
     rest = [c for i, c in enumerate(corpus.columns) if i != chosen]
@@ -187,7 +185,7 @@ def _converted(labels: Column, offsets: np.ndarray, scheme: str | None) -> Colum
 # ---------------------------------------------------------------------- labelled text
 
 
-def _features(decoder: Decoder, corpus: Corpus) -> Corpus:
+def feature_columns(decoder: Decoder, corpus: Corpus) -> Corpus:
     """The columns that the templates look at: a label column is taken away if there is one."""
     record = decoder.model.record
     trained, column = record.get("columns", 0), record.get("label_column", -1)
@@ -196,7 +194,7 @@ def _features(decoder: Decoder, corpus: Corpus) -> Corpus:
     found = len(corpus.columns)
     needed = decoder.model.extractor.templates.columns  # type: ignore[union-attr]
     if found == trained:
-        return _without(corpus, column)
+        return without_column(corpus, column)
     if found < needed or found > max(trained, needed):
         raise LoglinError(
             f"{corpus.source} has {found} columns, but the model was trained on {trained} (labels included) and "
@@ -205,10 +203,10 @@ def _features(decoder: Decoder, corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _require_templates(decoder: Decoder, path: str) -> None:
+def require_templates(decoder: Decoder, path: str) -> None:
     if not isinstance(decoder.model.extractor, TemplateExtractor):
         raise LoglinError(
-            f"the model looks at attributes, but {path} is read as columns; give --format crfsuite or jsonl"
+            f"the model looks at attributes, but {path} is read as words; give --format crfsuite or jsonl"
         )
 
 
@@ -223,10 +221,15 @@ def tagged(
     blocks: Iterator[conll.Block] | None = None,
 ) -> Iterator[tuple[int, bytes]]:
     """(number of tokens, text) of every stretch of the output; ``blocks`` may have been read ahead."""
+    if kind == "text" and not as_json:
+        if marginals or nbest:
+            raise LoglinError("word/TAG has no room for probabilities or several answers; add --json")
+        yield from _tagged_text(decoder, path, encoding)
+        return
     if kind != "conll":
         yield from _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json)
         return
-    _require_templates(decoder, path)
+    require_templates(decoder, path)
     names = Vocabulary.of(str(label) for label in decoder.model.labels)
     decoder.prepare()
     for block in blocks or conll.blocks(path, encoding):
@@ -234,7 +237,7 @@ def tagged(
         if not corpus.n_tokens:
             yield 0, block.text.tobytes()
             continue
-        design = decoder.design(_features(decoder, corpus))
+        design = decoder.design(feature_columns(decoder, corpus))
         if as_json or nbest or marginals:
             yield corpus.n_tokens, _detailed(decoder, block, design, marginals, nbest, as_json)
         else:
@@ -288,8 +291,8 @@ def _as_object(labels: list, tokens: list, answer: list) -> dict:
 
 
 def _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json) -> Iterator[tuple[int, bytes]]:
-    for batch in _batches(path, kind, encoding):
-        design = decoder.design(_object_inputs(decoder, batch, path))
+    for batch in batches(path, kind, encoding):
+        design = decoder.design(object_inputs(decoder, batch, path))
         lines = []
         for (_, tokens), (_, answer) in zip(batch, _answers(decoder, design, marginals, nbest), strict=True):
             if kind == "jsonl" or as_json:
@@ -300,9 +303,27 @@ def _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json) ->
         yield design.n_tokens, "".join(line + "\n" for line in lines).encode()
 
 
-def _batches(path: str, kind: str, encoding: str) -> Iterator[list[tuple[list | None, list]]]:
+def _tagged_text(decoder: Decoder, path: str, encoding: str) -> Iterator[tuple[int, bytes]]:
+    """The same lines, with a label behind every word; blank lines and attributes of documents stay."""
+    require_templates(decoder, path)
+    tags = plaintext.checked_tags(decoder.model.labels)
+    lines = plaintext.lines(path, encoding)
+    while batch := list(itertools.islice(lines, SENTENCES_AT_ONCE)):
+        corpus = from_sentences([tokens for _, tokens in batch if tokens], path)
+        codes = iter(decoder.best(decoder.design(corpus)).tolist() if corpus.n_tokens else ())
+        out = (" ".join(f"{w}/{tags[next(codes)]}" for w in tokens) if tokens else line for line, tokens in batch)
+        yield corpus.n_tokens, "".join(line + "\n" for line in out).encode()
+
+
+def batches(path: str, kind: str, encoding: str) -> Iterator[list[tuple[list | None, list]]]:
+    """Sentences as (labels or None, tokens), many at a time."""
     batch: list = []
-    for pair in crfsuite.read(path, encoding) if kind == "crfsuite" else jsonlines.sentences(path, encoding):
+    pairs: Iterator[tuple[Any, list]] = jsonlines.sentences(path, encoding)
+    if kind == "text":
+        pairs = ((None, tokens) for _, tokens in plaintext.lines(path, encoding) if tokens)
+    elif kind == "crfsuite":
+        pairs = crfsuite.read(path, encoding)
+    for pair in pairs:
         batch.append(pair)
         if len(batch) == SENTENCES_AT_ONCE:
             yield batch
@@ -311,48 +332,10 @@ def _batches(path: str, kind: str, encoding: str) -> Iterator[list[tuple[list | 
         yield batch
 
 
-def _object_inputs(decoder: Decoder, batch: list, path: str) -> Any:
+def object_inputs(decoder: Decoder, batch: list, path: str) -> Any:
     sentences = [tokens for _, tokens in batch]
     if isinstance(decoder.model.extractor, TemplateExtractor):
         return from_sentences(sentences, path)
     if _is_words(sentences):
         raise LoglinError(f"{path} holds plain words, but the model looks at attributes; give dicts or lists")
     return sentences
-
-
-# ---------------------------------------------------------------------- evaluation
-
-
-def evaluated(
-    decoder: Decoder, path: str, kind: str, encoding: str, label_column: int | None
-) -> tuple[Evaluation, float, list]:
-    """Evaluation of the model on a labelled file, seconds taken, labels that the model does not know."""
-    known, began = decoder.model.labels, time.perf_counter()
-    if kind == "conll":
-        _require_templates(decoder, path)
-        corpus = conll.read(path, encoding)
-        inputs: Any = _features(decoder, corpus)
-        if len(inputs.columns) == len(corpus.columns):
-            raise LoglinError(
-                f"{path} has {len(corpus.columns)} columns and the model was trained on "
-                f"{decoder.model.record.get('columns')}: the labels to compare with are missing; add their column"
-            )
-        recorded = decoder.model.record.get("label_column", -1)  # checked by _features
-        column = corpus.column(recorded if label_column is None else label_column)
-        names = list(dict.fromkeys([*known, *column.vocabulary.strings]))
-        code = {name: i for i, name in enumerate(names)}
-        gold = np.array([code[y] for y in column.vocabulary.strings], np.int32)[column.codes]
-    else:
-        batch = [pair for batch in _batches(path, kind, encoding) for pair in batch]
-        if not batch or any(labels is None for labels, _ in batch):
-            raise LoglinError(f'{path} lacks labels to compare with; give "labels" for every sentence')
-        _require_certain(path, [labels for labels, _ in batch], "give a certain one to compare with")  # type: ignore[misc]
-        inputs = _object_inputs(decoder, batch, path)
-        flat = [label for labels, _ in batch for label in labels]  # type: ignore[union-attr]
-        names = list(dict.fromkeys([*known, *flat]))
-        code = {name: i for i, name in enumerate(names)}
-        gold = np.array([code[y] for y in flat], np.int32)
-    design = decoder.design(inputs)
-    predicted = decoder.best(design)
-    result = evaluate(gold, predicted, [str(n) for n in names], design.offsets)
-    return result, time.perf_counter() - began, names[len(known) :]

@@ -39,9 +39,10 @@ dictionary = click.option(
 text_format = click.option(
     "--format",
     "text_format",
-    type=click.Choice(["auto", "conll", "crfsuite", "jsonl"]),
+    type=click.Choice(["auto", "conll", "crfsuite", "jsonl", "text"]),
     default="auto",
-    help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns).",
+    help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns). text: a sentence a line, with labels "
+    "word/TAG.",
 )
 
 

@@ -74,7 +74,7 @@ from loglin.methods.settings import CRITERIA
 @shared.threads
 @shared.as_json
 def train_command(data, template, output, as_json, **given) -> None:
-    """Train a tagger on DATA (columns, CRFsuite attributes or JSON lines; gzip too) and write a model."""
+    """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model."""
     from loglin.corpus.output import check_writable
 
     began = time.perf_counter()
@@ -109,7 +109,7 @@ def train_command(data, template, output, as_json, **given) -> None:
         },
     )
     kind = detected_format(data, given["text_format"])
-    templates = read_templates(template) if template or kind == "conll" else None
+    templates = read_templates(template) if template or kind in ("conll", "text") else None
     start = _tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
     seconds = {}
     source = read_training(data, kind, templates, given)
@@ -183,7 +183,10 @@ def tag_command(
     threads,
     as_json,
 ) -> None:
-    """Add a column of labels to FILE (default: standard input); a label column in it is ignored."""
+    """Add a column of labels to FILE (default: standard input); a label column in it is ignored.
+
+    Of plain text (--format text) every word becomes word/TAG.
+    """
     from loglin.corpus import conll
     from loglin.corpus.files import ReadAhead
     from loglin.corpus.output import check_writable, write_atomically
@@ -228,33 +231,62 @@ def tag_command(
 @shared.beam
 @shared.dictionary
 @click.option("--label-column", type=int, help="Column of the labels; default: as in training.")
+@click.option(
+    "--mapping",
+    type=click.Choice(["none", "many-to-one", "one-to-one"]),
+    help="Of a model learnt without labels: which right label each of its labels stands for.",
+)
+@click.option("--words", type=click.IntRange(min=0), help="The most frequent errors by word, so many.")
+@click.option("--marginals", is_flag=True, help="Also the mean probability of the right labels.")
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
 def eval_command(
-    model, file, constrain, decoding, beam, dictionary, label_column, text_format, encoding, threads, as_json
+    model,
+    file,
+    constrain,
+    decoding,
+    beam,
+    dictionary,
+    label_column,
+    mapping,
+    words,
+    marginals,
+    text_format,
+    encoding,
+    threads,
+    as_json,
 ) -> None:
-    """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval."""
+    """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval.
+
+    With --mapping, --words or --marginals: accuracy on all words and on those that the model's dictionary leaves a
+    choice, V-measure and variation of information, for models learnt without labels.
+    """
     from loglin.decode import Decoder
     from loglin.model import Model
-    from loglin.tagger_files import evaluated
+    from loglin.tagger_evaluation import read_labeled
 
     trained = _tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
-    kind = detected_format(file, text_format)
-    result, seconds, unseen = evaluated(decoder, file, kind, encoding, label_column)
-    if unseen:
+    kind, began = detected_format(file, text_format), time.perf_counter()
+    data = read_labeled(decoder, file, kind, encoding, label_column)
+    if mapping or marginals or words is not None:
+        result = data.report(decoder, mapping or "none", marginals)
+        value, text = result.as_dict(), result.report(words or 0)
+        value["errors"] = value["errors"][: words or 0]
+    else:
+        result = data.evaluation(decoder)
+        value, text = result.as_dict(), result.report()
+    seconds, unseen = time.perf_counter() - began, data.names[len(trained.labels) :]
+    if unseen and mapping in (None, "none"):
         names = ", ".join(map(str, unseen[:5]))
         print(f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr)
     if as_json:
-        value = result.as_dict() | {
-            "tokens_per_second": result.tokens / max(seconds, 1e-9),
-            "seconds": seconds,
-        }
-        shared.print_json(value | {"unseen_labels": unseen})
+        speed = {"tokens_per_second": result.tokens / max(seconds, 1e-9), "seconds": seconds}
+        shared.print_json(value | speed | {"unseen_labels": unseen})
     else:
-        print(result.report())
+        print(text)
 
 
 def _tagger(model, path):

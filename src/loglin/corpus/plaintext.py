@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -111,6 +111,28 @@ def tokens_of(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
         if not isinstance(token, str) or token.split() != [token]:
             raise LoglinError(f"{place}: {token!r} is no token; give strings without blanks")
     return tokens, True
+
+
+def lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str, list[str]]]:
+    """Every line of a file and its tokens, none where it is blank or has attributes."""
+    for number, line in text_lines(path, encoding):
+        place = f"{path}, line {number}"
+        tokens, plain = tokens_of(line, place)
+        if tokens and tokens[0] == ATTRIBUTES and not plain:
+            _attributes(tokens[1:], place)
+            tokens = []
+        yield line, tokens
+
+
+def checked_tags(tags: Iterable) -> list[str]:
+    """Tags that can stand behind a word and a slash; read again, a word and its tag are what they were."""
+    found = [str(tag) for tag in tags]
+    for tag in found:
+        if tag.split() != [tag] or "/" in tag:
+            raise LoglinError(
+                f"the tag {tag!r} cannot stand in word/TAG: it is empty or holds a slash or a blank; change it"
+            )
+    return found
 
 
 def _attributes(tokens: Sequence[str], place: str) -> dict[str, str]:

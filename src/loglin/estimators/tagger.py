@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.columns import from_sentences
+from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.decode import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
@@ -21,8 +21,10 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
+from loglin.mapping import TaggingReport
 from loglin.methods.settings import LATENT
 from loglin.model import Model
+from loglin.tagger_evaluation import Labeled
 from loglin.training import Options, labels_of, train
 from loglin.watch import Development
 
@@ -279,6 +281,24 @@ class Tagger(BaseEstimator):
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
         return evaluate_labels([list(labels) for labels in y], self.predict(X))
+
+    def evaluate_unsupervised(
+        self, X: Iterable, y: Iterable[Sequence], mapping: str = "none", marginals: bool = False
+    ) -> TaggingReport:
+        """What a tagger learnt without labels gets right, of all words and of those with a choice in its dictionary.
+
+        ``mapping`` "many-to-one" or "one-to-one" first finds the right label that each of its labels stands for;
+        ``marginals`` adds the mean probability of the right labels.
+        """
+        decoder, design, sentences = self._ready(X)
+        sequences = [list(labels) for labels in y]
+        flat = [label for labels in sequences for label in labels]
+        if any(label is None or isinstance(label, set | frozenset | list | tuple) for label in flat):
+            raise LoglinError("some labels are not certain; give every token one label to compare with")
+        names = list(dict.fromkeys([*self.classes_, *flat]))
+        _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
+        words = encode_strings([_word(token) for sentence in sentences for token in sentence])
+        return Labeled(design, words, gold.codes, names).report(decoder, mapping, marginals)
 
     def score(self, X: Iterable, y: Iterable[Sequence]) -> float:
         """F1 of phrases for chunk labels, else accuracy of tokens."""
