@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabelled_tagging import CRF, EM, HMM, Curve, Data, contrastive, curve, draw, load
+from loglin.reproduce.unlabelled_tagging import CRF, EM, HMM, MAX_ITER, Curve, Data, contrastive, curve, draw, load
 
 DRAWS = True
 SIZES = (12_000, 24_000, 48_000, 96_000)  # words; the sample has fewer than the last without the development text
@@ -41,8 +41,8 @@ REMARKS = [
     "EM starts at uniform transitions, and emissions of 1 / (words of the tag) or of 1 / (all words). It ends when the "
     "likelihood, not the likelihood with the prior, changes by less than 0.0001 of itself; without smoothing it "
     "cannot be selected, since words of the development text have probability 0. Weights of contrastive models start "
-    "at 0. Without a prior (σ² = ∞), neighborhoods that delete words have no optimum: such runs end after 100 "
-    "iterations at the latest.",
+    "at 0. Without a prior (σ² = ∞), neighborhoods that delete words have no optimum: such runs end after "
+    "{max_iter} iterations at the latest.",
 ]
 
 
@@ -65,7 +65,9 @@ def make_table(
         rows += _chance(curves, size)
     words = ", ".join(f"{data.training.n_words:,}" for data in sizes)
     remarks = [f"Most frequent errors of the selected models at {size}, each with its tokens. {_errors(curves)}"]
-    remarks += [remark.format(words=words, development=sizes[-1].development.n_words) for remark in REMARKS]
+    remarks += [
+        remark.format(words=words, development=sizes[-1].development.n_words, max_iter=MAX_ITER) for remark in REMARKS
+    ]
     title = f"Ambiguous words tagged correctly, {size} words of text"
     drawings: dict[str, Callable[[Path], None]] = {"priors": partial(draw, title=title, curves=curves)}
     heading = "Tagging without labels: contrastive estimation and EM by size of the text"
