@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.errors import LoglinError
+from loglin.features.extract import TemplateExtractor
+from loglin.features.index import FeatureIndex
 from loglin.features.template import Template
 
 Cells = tuple[np.ndarray, np.ndarray]  # (k,) cell of W, flat, and (k,) which of the labels, or pairs, it is of
@@ -82,3 +85,45 @@ def triple_cells(triples: np.ndarray, L: int) -> Cells:
 
 def _cell(a, b, c, L: int) -> np.ndarray:
     return (a * (L + 2) + b) * (L + 2) + c + np.zeros(1, np.int64)
+
+
+def step_cells(
+    extractor: TemplateExtractor, index: FeatureIndex, order: int, unigrams: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(cell, feature) of every feature of label n-grams, and which unigram attributes are among them.
+
+    Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
+    """
+    L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])
+    of_kind = {kind: extractor.template_of(kind) for kind in ("unigram", "bigram")}
+    ending = np.zeros(len(of_kind["unigram"]), bool)
+    cells: list[tuple[np.ndarray, np.ndarray]] = []  # cell, feature
+    for t, template in enumerate(extractor.observed_templates):
+        offsets, unigram = end_offsets(template), template.kind == "unigram"
+        if unigram and (offsets is None or not unigrams):
+            continue
+        for a in np.flatnonzero(of_kind[template.kind] == t).tolist():
+            ptr = index.ptr if unigram else index.bigram_ptr
+            features = np.arange(ptr[a], ptr[a + 1])
+            labels = (index.labels if unigram else index.bigram_pairs)[features].astype(np.int64)
+            found = None
+            if offsets is not None:
+                found = (label_cells if unigram else pair_cells)(offsets, labels, order, L)
+            if found is None:
+                raise not_local(template, order)
+            if unigram:
+                ending[a] = True
+            cells.append((found[0], (0 if unigram else sizes[1]) + features[found[1]]))
+    cell, which = anywhere_cells(index.pairs.astype(np.int64), order, L)
+    cells.append((cell, sizes[2] + which))
+    cell, which = triple_cells(index.triples, L)
+    cells.append((cell, sizes[3] + which))
+    rows, columns = (np.concatenate(part) for part in zip(*cells, strict=True))
+    return rows, columns, ending
+
+
+def not_local(template: Template, order: int) -> LoglinError:
+    return LoglinError(
+        f"the template {template.text} looks further than label n-grams of order {order} tell: where labels are hidden, "
+        "write templates of words, U00:%x[0,0] and the like, B, T, and of the ends of the sentence (%edge)"
+    )

@@ -117,54 +117,12 @@ def lattice_features(
     """Features of label n-grams and of (word, label) entries by the model's templates and index."""
     for template in extractor.observed_templates:
         if ends.end_offsets(template) is None and any(item.offset for item in template.items):
-            raise _not_local(template.text, order)
-    steps, ending = step_features(extractor, index, order)
+            raise ends.not_local(template, order)
+    cells, features, ending = ends.step_cells(extractor, index, order)
     S = index.n_labels + 2
+    steps = sp.csr_matrix((np.ones(len(cells)), (cells, features)), (S**3 if order == 2 else S**2, index.n_features))
     return LatticeFeatures(
         text.sites, steps, _entry_features(text, extractor, index, ending), (S if order == 2 else 1, S, S)
-    )
-
-
-def step_features(
-    extractor: TemplateExtractor, index: FeatureIndex, order: int, unigrams: bool = True
-) -> tuple[sp.csr_matrix, np.ndarray]:
-    """S: features of every label n-gram (cells, features), and which attributes (unigram ones) it covers.
-
-    Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
-    """
-    L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])
-    of_kind = {kind: extractor.template_of(kind) for kind in ("unigram", "bigram")}
-    ending = np.zeros(len(of_kind["unigram"]), bool)
-    cells: list[tuple[np.ndarray, np.ndarray]] = []  # cell, feature
-    for t, template in enumerate(extractor.observed_templates):
-        offsets, unigram = ends.end_offsets(template), template.kind == "unigram"
-        if unigram and (offsets is None or not unigrams):
-            continue
-        for a in np.flatnonzero(of_kind[template.kind] == t).tolist():
-            ptr = index.ptr if unigram else index.bigram_ptr
-            features = np.arange(ptr[a], ptr[a + 1])
-            labels = (index.labels if unigram else index.bigram_pairs)[features].astype(np.int64)
-            found = None
-            if offsets is not None:
-                found = (ends.label_cells if unigram else ends.pair_cells)(offsets, labels, order, L)
-            if found is None:
-                raise _not_local(template.text, order)
-            if unigram:
-                ending[a] = True
-            cells.append((found[0], (0 if unigram else sizes[1]) + features[found[1]]))
-    cell, which = ends.anywhere_cells(index.pairs.astype(np.int64), order, L)
-    cells.append((cell, sizes[2] + which))
-    cell, which = ends.triple_cells(index.triples, L)
-    cells.append((cell, sizes[3] + which))
-    rows, columns = (np.concatenate(part) for part in zip(*cells, strict=True))
-    n_cells = (L + 2) ** 3 if order == 2 else (L + 2) ** 2
-    return sp.csr_matrix((np.ones(len(rows)), (rows, columns)), (n_cells, index.n_features)), ending
-
-
-def _not_local(template: str, order: int) -> LoglinError:
-    return LoglinError(
-        f"the template {template} looks beyond a word and its labels, which a lattice of order {order} does not tell: "
-        "write templates of the word itself such as %x[0,0], B, T, or of the ends of the sentence (%edge)"
     )
 
 
