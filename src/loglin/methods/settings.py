@@ -24,6 +24,11 @@ _BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior
 _BASE |= {"transition_smoothing": (0.0, NUMBER)}
 _START = {"init": (None, "a criterion or a model")}
 _FROM_CRF = {"init": ("crf", "a criterion or a model")}
+EM: dict[str, tuple[Any, Any]] = {
+    "columns": (None, "column numbers"), "smoothing": (1.0, NUMBER),
+    "start": ("uniform", ("uniform", "per-tag", "random")), "starts": (1, WHOLE),
+    "annealing": (1.0, NUMBER), "annealing_rate": (1.5, NUMBER),
+}  # fmt: skip
 CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "crf": dict(_START),
     "perceptron": _START | {"averaged": (True, FLAG)},
