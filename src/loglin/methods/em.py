@@ -263,7 +263,7 @@ class Climb:
 def climb(hidden: HiddenText, hmm: HMM, beta: float, rate: float, max_iter: int, tol: float, course: Course) -> Climb:
     """EM from one start, in rounds of rising β up to 1, each until its likelihood hardly changes.
 
-    The likelihood decides, not the MAP value: the prior has far more terms and hides that the text is still being learned.
+    The likelihood decides, not the MAP value: the prior has far more terms, which hide what text still teaches.
     """
     before = math.nan
     for _ in range(max_iter):
