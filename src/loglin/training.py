@@ -294,7 +294,7 @@ def _expected_model(
             options.seed,
             problem.threads,
             problem.weight,
-            callback,
+            None if callback is None else (lambda iteration, hmm: callback(iteration)),
             interrupted,
             options.max_iter,
             options.tol,
