@@ -11,7 +11,7 @@ import pytest
 
 import oracle
 from conftest import corpus_folder
-from loglin import LoglinError, Tagger
+from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.trees import read
 from loglin.decode import Decoder
@@ -419,3 +419,43 @@ def test_trained_on_the_treebank(treebank, name, objective, within, accuracy):
     assert tagger.model_.record["objective"] == pytest.approx(objective, rel=within)
     report = tagger.evaluate_unsupervised(sentences, tags)
     assert 100 * report.ambiguous_accuracy == pytest.approx(accuracy, abs=1.0)
+
+
+# ---------------------------------------------------------------------- selection
+
+
+def test_selection_by_the_criterion_and_by_an_oracle():
+    labels = [["X", "Y", "Y", "X"], ["X", "Y", "Y", "X"], ["Y", "X", "Z", "X", "Y"]]
+    tagger = Tagger("contrastive", dictionary=WORDS)
+    grid = {"l2": [0.01, 1.0], "starts": [1, 2]}
+    best, found = select_tagger(tagger, grid, SENTENCES, dev=SENTENCES[2:5], gold=(SENTENCES[:3], labels))
+    assert [t.parameters for t in found.trials] == [{"l2": a, "starts": b} for a in (0.01, 1.0) for b in (1, 2)]
+    assert found.selected.held_criterion == max(t.held_criterion for t in found.trials)
+    assert found.oracle.accuracy == max(t.accuracy for t in found.trials)
+    assert best.model_ is found.selected.model
+    assert best.l2 == found.selected.parameters["l2"]
+    assert best.settings == {"starts": found.selected.parameters["starts"]}
+    for trial in found.trials:
+        expected = unlabelled_value(trial.model, from_sentences(SENTENCES[2:5]), "trans1")
+        assert trial.held_criterion == pytest.approx(expected)
+    assert found.report().count("\n") == 4
+    assert "(selected" in found.report()
+    json.dumps(found.as_dict())
+    with pytest.raises(LoglinError, match="give dev"):
+        select_tagger(tagger, {"l2": [1]}, SENTENCES)
+    with pytest.raises(LoglinError, match="at least one value"):
+        select_tagger(tagger, {"l2": []}, SENTENCES, dev=SENTENCES)
+
+
+def test_selection_in_the_shell(folder):
+    arguments = ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "--dev", "raw.txt", "-o", "m"]
+    more = ["--format", "text", "--gold", "labelled.txt", "--quiet"]
+    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "neighborhood=trans1,length"])
+    assert code == 0
+    assert out.count("neighborhood length") == 2
+    assert "selected" in out
+    assert "oracle" in out
+    code, _, err = run(folder, [*arguments, "--grid", "l2"])
+    check_sentence(code, err, "--grid is 'l2'; write NAME=V1,V2")
+    code, _, err = run(folder, [*arguments, "--grid", "depth=1,2"])
+    check_sentence(code, err, "--grid names 'depth'")

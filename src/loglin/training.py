@@ -40,6 +40,7 @@ from loglin.methods.settings import BASES, LATENT, NEIGHBORHOODS, checked_settin
 from loglin.methods.strengths import instance_weights, penalties
 from loglin.model import Model
 from loglin.models.hmm import HMM
+from loglin.optimize.fit import FAR_TOL
 from loglin.optimize.record import Iteration, Result
 from loglin.options import Options
 from loglin.parallel.threads import Threads
@@ -273,7 +274,7 @@ def _expected_model(
             None if callback is None else (lambda iteration, hmm: callback(iteration)),
             interrupted,
             options.max_iter,
-            options.tol,
+            options.tol * FAR_TOL,
         )
     result = Result(np.empty(0), -found.log_likelihood, found.stopped, found.converged, found.iterations)
     model = _hmm_model(found.hmm, problem, options, began, result)

@@ -29,6 +29,13 @@ from loglin.methods.settings import CRITERIA, LATENT
     "criterion is reported.",
 )
 @click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="NAME=V1,V2,…",
+    help="Where labels are hidden: try these values of an option or setting, keep the best on the text --dev.",
+)
+@click.option("--gold", help="With --grid: labelled text, to show the accuracy of every trial beside its criterion.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
@@ -110,9 +117,13 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     start = _tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
     seconds["features"] = time.perf_counter() - began - seconds["read"]
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
-    model = train(
-        design, extractor, labels, gold, options, start=start, development=dev, callback=progress, held=held
-    )  # fmt: skip
+
+    def train_one(chosen: Any) -> Any:
+        more = {"start": start, "development": dev, "callback": progress, "held": held}
+        return train(design, extractor, labels, gold, chosen, **more)
+
+    trials = _selected(train_one, options, source.n_columns, given) if given["grid"] else None
+    model = train_one(options) if trials is None else trials.selected.model
     progress.close()
     seconds["train"] = model.record["train_seconds"]
     model.record["columns"] = source.n_columns
@@ -120,7 +131,52 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     model.record["data"] = shared.base_name(data)
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
+    if trials is not None and not as_json:
+        print(trials.report())
     _summarize(model, seconds, peak_memory_mb(), output, as_json)
+
+
+def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
+    """Trials over the grid, each with its criterion on the held-out text."""
+    from dataclasses import replace
+
+    from loglin.decode import Decoder
+    from loglin.selection import parted, select
+    from loglin.tagger_evaluation import read_labeled
+
+    grid = {}
+    for text in given["grid"]:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise LoglinError(f"--grid is {text!r}; write NAME=V1,V2, such as l2=0.5,1,2")
+        grid[name.strip().replace("-", "_")] = [float(v) if _is_number(v) else v.strip() for v in values.split(",")]
+
+    def train(parameters: dict) -> Any:
+        inside, outside = parted(parameters, options.criterion)
+        unknown = [name for name in outside if name not in ("l1", "l2", "tol", "cutoff", "seed", "neighborhood")]
+        if unknown:
+            raise LoglinError(
+                f"--grid names {unknown[0]!r}; name l1, l2, tol, neighborhood or a setting of the criterion"
+            )
+        model = train_one(replace(options, settings={**(options.settings or {}), **inside}, **outside))
+        model.record |= {"columns": n_columns, "label_column": given["label_column"]}
+        return model
+
+    def accuracy(model: Any) -> float:
+        decoder = Decoder(model, given["threads"])
+        kind = detected_format(given["gold"], given["text_format"])
+        report = read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder)
+        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
+
+    return select(grid, train, accuracy if given["gold"] else None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _options(given: dict) -> Any:
