@@ -184,14 +184,11 @@ class HiddenText:
 
     def _scores(self, hmm: HMM, beta: float) -> tuple[np.ndarray, np.ndarray]:
         """W and E of structures/lattice.py: β log t, and β Σ_k log e_k of every entry."""
-        L, H = len(self.labels), len(hmm.transition)
-        W, E = np.full(self.lattices.shape, -math.inf), np.zeros(self.lattices.sites.n_entries)
+        E = np.zeros(self.lattices.sites.n_entries)
         with np.errstate(divide="ignore"):
-            t = beta * np.log(hmm.transition)
             for place, table in zip(self.places, hmm.emissions, strict=True):
                 E += beta * np.log(table.reshape(-1)[place])
-        W[:H, :-1, :L], W[:H, :-1, L + 1] = t[..., :L], t[..., L]
-        return W, E
+        return beta * hmm.steps(), E
 
     # ------------------------------------------------------------------ what is told of an HMM
 
