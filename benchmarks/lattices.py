@@ -5,7 +5,8 @@
 24,020 words, 45 tags, the dictionary of all words, order 2, the template `trigram`. A gradient is a whole evaluation of
 the criterion, from weights to value and gradient; an EM step is expectation and maximization. The best of several
 repeats is taken. Growth: the same sentences four times. hmmlearn: one EM step of order 1 with 45 nameless states on the
-same words, scaled, not in logarithms, which is its quicker way. The data are found through LOGLIN_DATA. Writes docs/benchmarks/lattices.json and lattices.md.
+same words, scaled, not in logarithms, which is its quicker way. The data are found through LOGLIN_DATA. Writes
+docs/benchmarks/lattices.json and lattices.md.
 """
 
 from __future__ import annotations
