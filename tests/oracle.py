@@ -509,3 +509,38 @@ def path_sums(arcs: list[tuple[int, int, float]], start, end, longest: int):
     starts = [b * o for b, o in zip(start, out, strict=True)]
     ends = [i * e for i, e in zip(into, end, strict=True)]
     return sum(starts), [into[r] * p * out[s] for r, s, p in arcs], starts, ends
+
+
+# ---------------------------------------------------------------- sets of strings, each with all of its labelings
+
+
+def label_ngrams(labels: tuple[int, ...], order: int, L: int) -> list[tuple[int, int, int]]:
+    """The cells of W that START (START) y₁ … yₙ STOP reads; in order 1 the first index is 0."""
+    padded = [L] * order + [*labels, L + 1]
+    if order == 1:
+        return [(0, b, c) for b, c in itertools.pairwise(padded)]
+    return list(zip(padded, padded[1:], padded[2:], strict=False))
+
+
+def labeled_strings(strings, labels_of, W, E) -> Listing:
+    """((words, labels), score) of every string and labeling; labels_of[w] are those of word w, E[w, label] scores."""
+    H, S, _ = np.shape(W)
+    listing = []
+    for words in sorted(strings):
+        for labels in itertools.product(*(labels_of[w] for w in words)):
+            terms = [E[w, y] for w, y in zip(words, labels, strict=True)]
+            terms += [W[cell] for cell in label_ngrams(labels, 1 if H == 1 else 2, S - 2)]
+            if -math.inf not in terms:
+                listing.append(((words, labels), math.fsum(terms)))
+    return listing
+
+
+def expected_uses(listing: Listing, shape) -> tuple[np.ndarray, dict[tuple[int, int], float]]:
+    """Expected uses of label n-grams, of the shape of W, and of (word, label)."""
+    steps, entries = np.zeros(shape), {}
+    for ((words, labels), _), p in zip(listing, probabilities(listing) if listing else [], strict=True):
+        for cell in label_ngrams(labels, 1 if shape[0] == 1 else 2, shape[1] - 2):
+            steps[cell] += p
+        for pair in zip(words, labels, strict=True):
+            entries[pair] = entries.get(pair, 0.0) + p
+    return steps, entries
