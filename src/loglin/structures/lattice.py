@@ -129,6 +129,7 @@ class Lattices:
         threads = threads or Threads(1)
         W, E = np.ascontiguousarray(W, np.float64), np.append(E, np.zeros(3))
         scaled, step, shares, shift, safe = self._scaled(W, E)
+        forbids = not (scaled.all() and shares.all())
         logz, unsafe = np.full(self.n_goals, -math.inf), np.full(self.n, not safe)
         wanted = weight is not None
         w = np.asarray(weight, np.float64) if wanted else np.empty(0)
@@ -136,7 +137,7 @@ class Lattices:
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             gW, gE = np.zeros(cells.shape), np.zeros(entries.shape)
-            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step)
+            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
             kernels.sums(begin, end, *self._layout, *flat, w, logz, unsafe, wanted, gW.reshape(-1), gE)
             return gW, gE
 
