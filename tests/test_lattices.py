@@ -236,7 +236,7 @@ def test_chains_equal_the_chain_structure(order, seed, T, L, scale, forbidden):
     marginals = np.zeros(weighted.allowed.shape)
     marginals[weighted.allowed] = lattice.expectations()[1]
     np.testing.assert_allclose(marginals, chain.marginals(), **CLOSE)
-    labels, score = chain.best()
+    _, score = chain.best()
     np.testing.assert_allclose(lattice.best().score, score, **CLOSE)
     np.testing.assert_allclose(chain.score(lattice.best().labels), score, **CLOSE)
 
