@@ -422,6 +422,46 @@ def kneser_ney(sentences: list[list[str]], order: int, modified: bool, n_words: 
     return p
 
 
+# ---------------------------------------------------------------- expectation maximization of hidden Markov models
+
+Row = dict[tuple[str, tuple], dict]  # ("step", labels before) or ("emit", (column, label)) → value → number
+
+
+def hmm_events(tokens: list[tuple], labels: tuple, order: int) -> list[tuple[tuple, object]]:
+    """What an HMM must draw to make a labelled sentence: (row, value) of each draw; a token is a tuple of columns."""
+    path, events = (("START",) * order + labels), []
+    for t, (token, label) in enumerate(zip(tokens, labels, strict=True)):
+        events.append((("step", path[t : t + order]), label))
+        events += [(("emit", (k, label)), value) for k, value in enumerate(token)]
+    return [*events, (("step", path[len(path) - order :]), "STOP")]
+
+
+def em_step(model: Row, sentences, weights, smoothed: Row, order: int, beta: float = 1.0) -> tuple[float, float, Row]:
+    """log Σ p and log Σ p^β of all sentences, weighted, and the model of the next step.
+
+    Sentences are lists of (token, labels that it may have); ``smoothed`` holds what is added to counts.
+    """
+    plain, tempered, counts = 0.0, 0.0, {row: dict(values) for row, values in smoothed.items()}
+    for sentence, weight in zip(sentences, weights, strict=True):
+        tokens = [token for token, _ in sentence]
+        ways = []
+        for labels in itertools.product(*(allowed for _, allowed in sentence)):
+            events = hmm_events(tokens, labels, order)
+            ways.append((events, math.prod(model.get(row, {}).get(value, 0.0) for row, value in events)))
+        total = math.fsum(p**beta for _, p in ways)
+        plain += weight * math.log(math.fsum(p for _, p in ways))
+        tempered += weight * math.log(total)
+        for events, p in ways:
+            for row, value in events:
+                values = counts.setdefault(row, {})
+                values[value] = values.get(value, 0.0) + weight * p**beta / total
+    following = {}
+    for row, values in counts.items():
+        if (total := math.fsum(values.values())) > 0:
+            following[row] = {value: n / total for value, n in values.items()}
+    return plain, tempered, following
+
+
 # ---------------------------------------------------------------- neighborhoods: sets of sentences as tuples
 
 

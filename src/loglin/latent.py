@@ -30,6 +30,7 @@ from loglin.parallel.threads import Threads
 from loglin.watch import Watch
 
 DIVERGED = 50.0  # without a prior, a weight of this size has no optimum near
+CERTAIN = 0.01  # without a prior, so small a mean of −log p(x | N(x)) goes to 0
 MEMORY = 10
 ROUGH = 10.0  # annealing rounds before the last end with a tolerance so many times larger
 
@@ -215,11 +216,11 @@ def _report_divergence(result: Result, problem: Problem) -> None:
     """Without a prior, neighborhoods that delete words push some weights without end."""
     free = (problem.l1 == 0) & (problem.l2 == 0)
     largest = float(np.abs(result.weights[free]).max(initial=0.0))
-    if largest > DIVERGED:
+    certain = bool(free.all()) and result.value < CERTAIN * problem.design.n_sentences
+    if largest > DIVERGED or certain:
         result.converged = False
-        result.unbounded = (
-            f"without a prior weights grow without end, the largest to {largest:.0f}; give l2 above 0 (a variance)"
-        )
+        how = f"the largest to {largest:.0f}" if not certain else "until every sentence is certain among its neighbors"
+        result.unbounded = f"without a prior weights grow without end, {how}; give l2 above 0, 1 / variance"
         result.stopped += f"; {result.unbounded}"
 
 

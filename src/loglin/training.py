@@ -16,6 +16,7 @@ import numpy as np
 from loglin.corpus.columns import Corpus
 from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
 from loglin.errors import LoglinError
+from loglin.features.coverage import Coverage
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
@@ -86,7 +87,7 @@ def train(
     if options.criterion in ("hmm", "em"):
         counted = _expected_model if latent else _counted_model
         model = replace(counted(settings, problem, options, began, dictionary, held, callback), dictionary=dictionary)
-        return _with_held(model, held, options)
+        return _with_held(model, design.corpus, held, options)
     if options.criterion == "m-estimation":
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
@@ -128,13 +129,16 @@ def train(
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
-    return _with_held(model, held, options)
+    return _with_held(model, design.corpus, held, options)
 
 
-def _with_held(model: Model, held: Corpus | None, options: Options) -> Model:
-    """Record a contrastive model's neighborhood, and the criterion on held-out text."""
+def _with_held(model: Model, corpus: Corpus | None, held: Corpus | None, options: Options) -> Model:
+    """Record a contrastive model's neighborhood, doubts about its dictionary, and the criterion on held-out text."""
     if options.criterion in LATENT and options.criterion != "em":
         model.record["neighborhood"] = neighborhood_of(options).name
+    if options.criterion in LATENT and model.dictionary is not None and corpus is not None:
+        coverage = Coverage.of(model.dictionary, model.labels, corpus.columns[0])
+        model.record["warnings"] = coverage.warnings()
     if held is not None:
         around = neighborhood_of(options) if options.criterion in NEIGHBORHOODS else None
         model.record["held_criterion"] = unlabelled_value(model, held, around, options.threads)
@@ -290,7 +294,7 @@ def _expected_model(
             options.seed,
             problem.threads,
             problem.weight,
-            callback,
+            None if callback is None else (lambda iteration, hmm: callback(iteration)),
             interrupted,
             options.max_iter,
             options.tol,

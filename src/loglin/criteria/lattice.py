@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from loglin.errors import LoglinError
 from loglin.parallel.threads import Threads
-from loglin.structures.automaton import Automaton
+from loglin.structures.automaton import Automaton, Divergence
 from loglin.structures.lattice import Lattices, Sites, Totals
 
 
@@ -185,7 +185,12 @@ class LatticeCriterion:
         W, E = self.features.scores(np.asarray(weights, np.float64))
         value, cells, entries = 0.0, np.zeros(W.shape), np.zeros(len(E))
         for contrast in self.contrasts:
-            values, totals = contrast.totals(W, E, self.beta, self.threads)
+            try:
+                values, totals = contrast.totals(W, E, self.beta, self.threads)
+            except Divergence:
+                if self.evaluations == 1:
+                    raise
+                return math.inf, np.zeros(self.n_features)  # a search that went too far turns back
             impossible = np.flatnonzero(np.isnan(values) | (values == -math.inf))
             if len(impossible) and np.isfinite(weights).all():
                 raise LoglinError(

@@ -124,6 +124,6 @@ def step_cells(
 
 def not_local(template: Template, order: int) -> LoglinError:
     return LoglinError(
-        f"the template {template.text} looks further than label n-grams of order {order} tell: where labels are hidden, "
+        f"the template {template.text} sees more than label n-grams of order {order} tell: where labels are hidden, "
         "write templates of words, U00:%x[0,0] and the like, B, T, and of the ends of the sentence (%edge)"
     )
