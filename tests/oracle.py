@@ -584,3 +584,11 @@ def expected_uses(listing: Listing, shape) -> tuple[np.ndarray, dict[tuple[int, 
         for pair in zip(words, labels, strict=True):
             entries[pair] = entries.get(pair, 0.0) + p
     return steps, entries
+
+
+def windows(words: tuple, left: int, right: int) -> tuple[tuple, ...]:
+    """Every word with the words around it, -1 outside the sentence."""
+    return tuple(
+        tuple(words[t + o] if 0 <= t + o < len(words) else -1 for o in range(-left, right + 1))
+        for t in range(len(words))
+    )
