@@ -21,7 +21,8 @@ from loglin.latent import hidden_dictionary, lattice_criterion, possible_labels,
 from loglin.methods.settings import checked_settings
 from loglin.model import Model
 from loglin.neighborhoods import Transducer
-from loglin.training import Options, _problem, labels_of
+from loglin.options import Options, labels_of
+from loglin.training import _problem
 from test_bad_input import check_sentence, run
 
 WORDS = {"a": ["X"], "b": ["X", "Y"], "c": ["Y", "Z"], "d": ["X", "Y", "Z"], "see": ["Z", "X"]}

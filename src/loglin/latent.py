@@ -35,19 +35,6 @@ MEMORY = 10
 ROUGH = 10.0  # annealing rounds before the last end with a tolerance so many times larger
 
 
-def hidden_names(labels: list, settings: dict) -> list:
-    """The labels, or as many nameless ones as the setting says where neither text nor dictionary has any."""
-    if labels:
-        return labels
-    n = settings["labels"]
-    if n < 1:
-        raise LoglinError(
-            "there are no labels: give a dictionary, label some tokens, or say how many labels there are with the "
-            "setting labels"
-        )
-    return [f"L{i}" for i in range(n)]
-
-
 def hidden_dictionary(design: Design, labels: list, gold: Gold, options: Any) -> TagDictionary | None:
     """The dictionary given, or that of the labelled tokens where a count of occurrences is given."""
     if not options.dictionary:

@@ -22,7 +22,7 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import TemplateSet
 from loglin.methods.settings import LATENT
-from loglin.training import Options, labels_of, labels_together
+from loglin.options import Options, labels_of, labels_together
 from loglin.watch import Development
 
 SENTENCES_AT_ONCE = 1000  # of formats that are read as Python objects

@@ -6,7 +6,7 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus.columns import Corpus
-from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
+from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
 from loglin.features.coverage import Coverage
 from loglin.features.cutoff import cut_off
@@ -25,7 +25,6 @@ from loglin.features.transfer import transferred_weights
 from loglin.latent import (
     corpus_of,
     hidden_dictionary,
-    hidden_names,
     lattice_text,
     neighborhood_of,
     possible_labels,
@@ -204,29 +203,6 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
         wanted.attributes |= asked[extractor.template_of("unigram")]
         wanted.bigrams |= asked[extractor.template_of("bigram")]
     return wanted
-
-
-def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], options: Options) -> tuple[list, Gold]:
-    """Labels and what is known of every token; where labels may be hidden, a whole sentence may have none."""
-    if options.criterion not in LATENT or options.task != "tag":
-        if sequences is None:
-            raise LoglinError(f"criterion {options.criterion} needs labels; give them, or take criterion contrastive")
-        return labels_together(*gold_of_sequences(sequences, lengths), options)
-    given = [None] * len(lengths) if sequences is None else list(sequences)
-    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=False)] + given[len(lengths) :]
-    if any(label is not None for y in filled for label in y or ()):
-        return labels_together(*gold_of_sequences(filled, lengths), options)
-    names = [] if isinstance(options.dictionary, int) else options.dictionary[0]
-    names = hidden_names(list(names), checked_settings(options.criterion, options.settings))
-    return names, gold_of_sequences(filled, lengths, names)[1]
-
-
-def labels_together(labels: list, gold: Gold, options: Options) -> tuple[list, Gold]:
-    """The labels of the data, then those that only a given dictionary has."""
-    if isinstance(options.dictionary, int):
-        return labels, gold
-    together = list(dict.fromkeys([*labels, *options.dictionary[0]]))
-    return together, gold.widened(len(together))
 
 
 def _dictionary(

@@ -24,8 +24,9 @@ from loglin.features.read import read_templates
 from loglin.mapping import TaggingReport
 from loglin.methods.settings import LATENT
 from loglin.model import Model
+from loglin.options import Options, labels_of
 from loglin.tagger_evaluation import Labeled
-from loglin.training import Options, labels_of, train
+from loglin.training import train
 from loglin.watch import Development
 
 
