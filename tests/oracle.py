@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -592,3 +593,48 @@ def windows(words: tuple, left: int, right: int) -> tuple[tuple, ...]:
         tuple(words[t + o] if 0 <= t + o < len(words) else -1 for o in range(-left, right + 1))
         for t in range(len(words))
     )
+
+
+# ---------------------------------------------------------------- templates, applied by hand
+
+_ITEM = re.compile(r"%([a-z]+)\[(-?\d+),(\d+),?([^\]]*)\]")
+
+
+def item_values(function: str, word: str, argument: str, common) -> list[str]:
+    """What a function of a template makes of a word; nothing where it does not apply."""
+    if function == "ngrams":
+        n, m = map(int, argument.split(","))
+        marked = f"<{word}>"
+        return sorted({marked[i : i + k] for k in range(n, m + 1) for i in range(len(marked) - k + 1)})
+    applies = {"edge": False, "rare": word not in common, "if": argument.strip('"') in word}.get(function, True)
+    made = {"x": word, "lower": word.lower(), "rare": "rare", "if": "true"}
+    made["suffix"] = word[-int(argument) :] if function == "suffix" else ""
+    return [made[function]] if applies else []
+
+
+def attribute_names(template: str, sentence, t: int, distance: bool = False, common=()) -> list[str]:
+    """The attributes that a template line gives token t; tokens are tuples of columns."""
+    names, end = [""], 0
+    for match in _ITEM.finditer(template):
+        function, offset, column, argument = match.groups()
+        p = t + int(offset)
+        if p < 0:
+            values = [f"_B-{-p if distance else 1}"] if function != "ngrams" else []
+        elif p >= len(sentence):
+            values = [f"_B+{p - len(sentence) + 1 if distance else 1}"] if function != "ngrams" else []
+        else:
+            values = item_values(function, sentence[p][int(column)], argument, common)
+        names = [name + template[end : match.start()] + value for name in names for value in values]
+        end = match.end()
+    return [name + template[end:] for name in names]
+
+
+def template_score(templates: list[str], sentence, labels, weights: dict, distance: bool = False, common=()) -> float:
+    """Σ of the weights of (attribute, labels): of one label for U, of two for B, of three for T."""
+    terms, size = [], {"U": 1, "B": 2, "T": 3}
+    for template in templates:
+        n = size[template[0]]
+        for t in range(n - 1, len(sentence)):
+            for name in attribute_names(template, sentence, t, distance, common):
+                terms.append(weights.get((name, tuple(labels[t - n + 1 : t + 1])), 0.0))
+    return math.fsum(terms)

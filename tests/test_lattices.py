@@ -15,7 +15,7 @@ import oracle
 from loglin.corpus.columns import from_sentences
 from loglin.errors import LoglinError
 from loglin.kernels import lattice_logs
-from loglin.methods.lattice import LatticeText, TokenTypes, contrasts
+from loglin.methods.lattice import LatticeText, TokenTypes, comparisons, contrast_of
 from loglin.neighborhoods import WordLattices, neighborhood
 from loglin.parallel.threads import Threads
 from loglin.structures import Chain
@@ -174,7 +174,7 @@ def test_sets_that_sentences_share(name, order, seed, sentences, L, scale):
     tokens = [("a", "X"), ("b", "X"), ("a", "Y"), ("b", "Y")]
     weighted = Weighted(seed, L, order, scale, n_words=4, per_word=1 + (L > 1))
     text = text_of([[0, 1, 2, 3], *sentences], tokens, weighted.allowed)
-    (contrast,) = contrasts(text, order, neighborhood(name), *without_labels(text), list(range(L)), 4)
+    contrast = contrast_without_labels(text, name, order)
     sentences = [[0, 1, 2, 3], *sentences]
     everything = {tuple(x) for x in sentences}
     define = POOLED[name] or (lambda x: everything)
@@ -190,8 +190,10 @@ def text_of(sentences, tokens, allowed):
     return LatticeText.of(types, corpus.offsets, allowed)
 
 
-def without_labels(text):
-    return np.zeros(text.n_sentences, bool), np.ones(text.n_sentences)
+def contrast_without_labels(text, name, order):
+    n = text.n_sentences
+    (compared,) = comparisons(text, neighborhood(name), np.zeros(n, bool), np.ones(n))
+    return contrast_of(compared, text.readings, text.types.n, order, list(range(text.sites.n_labels)))
 
 
 # ---------------------------------------------------------------- chains
@@ -397,7 +399,7 @@ def toy_contrast(toy, name, *sentences):
     """Each sentence's criterion; a first sentence shows all letters in order and is left out."""
     allowed, W, E = toy
     text = text_of([[0, 1, 2, 3], *([*map("abcd".index, x)] for x in sentences)], list("abcd"), allowed)
-    (contrast,) = contrasts(text, 2, neighborhood(name), *without_labels(text), [0, 1, 2], 4)
+    contrast = contrast_without_labels(text, name, 2)
     return contrast.values(W, E, Threads(1))[1:], contrast.totals(W, E, 1.0, Threads(1))[0][1:]
 
 

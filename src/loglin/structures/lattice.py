@@ -45,6 +45,13 @@ class Sites:
         ptr = np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]).astype(np.int64)
         return cls(ptr, np.nonzero(allowed)[1].astype(np.int32), allowed.shape[1])
 
+    def select(self, chosen: np.ndarray) -> Sites:
+        """The chosen sites, in the order given."""
+        counts = np.diff(self.ptr)[chosen]
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        place = np.repeat(self.ptr[chosen] - ptr[:-1], counts) + np.arange(ptr[-1])
+        return Sites(ptr, self.labels[place], self.n_labels)
+
     @property
     def n_sites(self) -> int:
         return len(self.ptr) - 1
