@@ -19,7 +19,7 @@ from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
 from loglin.features.extract import TemplateExtractor
-from loglin.methods.lattice import LatticeText, TokenTypes, contrasts, lattice_features
+from loglin.methods.lattice import LatticeText, TokenTypes, features_and_contrasts
 from loglin.methods.problem import Problem
 from loglin.model import Model
 from loglin.neighborhoods.named import Everything, Neighborhood, neighborhood
@@ -109,7 +109,6 @@ def lattice_criterion(
     assert hidden is not None
     types = TokenTypes.of(corpus)
     text = lattice_text(types, corpus.offsets, dictionary, hidden, problem.index.n_labels)
-    features = lattice_features(text, problem.extractor, problem.index, problem.order)
     weight = np.ones(corpus.n_sentences) if problem.weight is None else problem.weight.copy()
     labelled = np.zeros(corpus.n_sentences, bool)
     if options.criterion == "mixture":
@@ -117,10 +116,17 @@ def lattice_criterion(
         if not labelled.any():
             raise LoglinError("criterion mixture needs some labelled sentences; for none take criterion contrastive")
         weight[~labelled] *= settings["weight"]
-    around = neighborhood_of(options)
-    return LatticeCriterion(
-        features, contrasts(text, problem.order, around, labelled, weight, problem.labels, types.n), problem.threads
+    features, contrasts = features_and_contrasts(
+        text,
+        problem.extractor,
+        problem.index,
+        problem.order,
+        neighborhood_of(options),
+        labelled,
+        weight,
+        problem.labels,
     )
+    return LatticeCriterion(features, contrasts, problem.threads)
 
 
 def solve_latent(
@@ -234,10 +240,11 @@ def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: 
     types = TokenTypes.of(*corpora)
     L = model.index.n_labels
     text = lattice_text(types, corpus.offsets, model.dictionary, None, L)
-    features = lattice_features(text, model.extractor, model.index, model.order)
-    everything, n = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
-    found = contrasts(text, model.order, neighborhood(around), everything, n, model.labels, types.n)
-    return LatticeCriterion(features, found, Threads(threads)).value(model.weights)
+    labelled, weight = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
+    features, contrasts = features_and_contrasts(
+        text, model.extractor, model.index, model.order, neighborhood(around), labelled, weight, model.labels
+    )
+    return LatticeCriterion(features, contrasts, Threads(threads)).value(model.weights)
 
 
 def likelihood_of(model: Model, corpus: Corpus, threads: int | None = None) -> float:

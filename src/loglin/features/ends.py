@@ -9,7 +9,8 @@ A label model of order 2 sees a sentence as START START y₁ … yₙ STOP, one 
     B:%edge[-2,0]                 START y z
     B:%edge[1,0]                  y z STOP
 
-in which · is any label or START. Others would need a longer n-gram.
+in which · is any label or START. Others would need a longer n-gram: of one label they are read off windows of words,
+of two they are refused.
 """
 
 from __future__ import annotations
@@ -87,6 +88,20 @@ def _cell(a, b, c, L: int) -> np.ndarray:
     return (a * (L + 2) + b) * (L + 2) + c + np.zeros(1, np.int64)
 
 
+def told_by_labels(template: Template, order: int, reach: int) -> bool:
+    """Whether label n-grams tell all that a unigram template asks; ``reach`` boundary symbols tell distances apart."""
+    offsets = end_offsets(template)
+    if offsets is None or label_cells(offsets, np.empty(0, np.int64), order, 1) is None:
+        return False
+    return reach < 2 or max(offsets) != -2  # else the first token and the second have attributes of their own
+
+
+def context_templates(extractor: TemplateExtractor, order: int) -> list[Template]:
+    """The unigram templates that look at other tokens than their own, and not as label n-grams."""
+    found = [t for t in extractor.observed_templates if t.kind == "unigram" and any(i.offset for i in t.items)]
+    return [t for t in found if not told_by_labels(t, order, extractor.templates.reach)]
+
+
 def step_cells(
     extractor: TemplateExtractor, index: FeatureIndex, order: int, unigrams: bool = True
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,15 +109,18 @@ def step_cells(
 
     Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
     """
+    reach = extractor.templates.reach
     L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])
     of_kind = {kind: extractor.template_of(kind) for kind in ("unigram", "bigram")}
     ending = np.zeros(len(of_kind["unigram"]), bool)
     cells: list[tuple[np.ndarray, np.ndarray]] = []  # cell, feature
     for t, template in enumerate(extractor.observed_templates):
         offsets, unigram = end_offsets(template), template.kind == "unigram"
-        if unigram and (offsets is None or not unigrams):
+        if unigram and not (unigrams and told_by_labels(template, order, reach)):
             continue
         for a in np.flatnonzero(of_kind[template.kind] == t).tolist():
+            if not unigram and offsets and max(offsets) == -2 and not _is_of_a_step(extractor, t, a):
+                continue
             ptr = index.ptr if unigram else index.bigram_ptr
             features = np.arange(ptr[a], ptr[a + 1])
             labels = (index.labels if unigram else index.bigram_pairs)[features].astype(np.int64)
@@ -122,8 +140,20 @@ def step_cells(
     return rows, columns, ending
 
 
+def _is_of_a_step(extractor: TemplateExtractor, t: int, attribute: int) -> bool:
+    """Whether an attribute of two labels that asks for the end two places before is that of second tokens.
+
+    Where boundary symbols tell distances, first tokens have another, but no step leads to them.
+    """
+    table, reach, key = extractor.tables[t], extractor.templates.reach, 0
+    for item in extractor.observed_templates[t].items:  # numbered as in kernels/keys.py
+        key = key * 2 * reach + min(-item.offset - 1, reach) - 1
+    return int(table.keys[attribute - table.base]) == key
+
+
 def not_local(template: Template, order: int) -> LoglinError:
     return LoglinError(
-        f"the template {template.text} sees more than label n-grams of order {order} tell: where labels are hidden, "
-        "write templates of words, U00:%x[0,0] and the like, B, T, and of the ends of the sentence (%edge)"
+        f"the template {template.text} crosses two labels with more than label n-grams of order {order} tell: where "
+        "labels are hidden, templates of two labels may ask for the ends of the sentence next to them (%edge); write "
+        "U for templates of words"
     )

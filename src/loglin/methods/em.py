@@ -121,7 +121,7 @@ class HiddenText:
         if not len(used):
             raise LoglinError("no sentence has words and a weight above 0, so there is nothing to learn from; add some")
         chains = text.sentences(used, typed=False)
-        self.lattices = text.lattices(WordLattices.chains(chains, sites.n_sites), order)
+        self.lattices = text.readings.lattices(WordLattices.chains(chains, sites.n_sites), order)
         self.labels, self.order, self.smoothing = list(labels), order, smoothing
         self.weight, self.threads = weight[used], threads
         numbers = counting.checked_columns(types.corpus, chosen_columns(columns))

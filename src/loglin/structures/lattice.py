@@ -45,6 +45,13 @@ class Sites:
         ptr = np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]).astype(np.int64)
         return cls(ptr, np.nonzero(allowed)[1].astype(np.int32), allowed.shape[1])
 
+    def select(self, chosen: np.ndarray) -> Sites:
+        """The chosen sites, in the order given."""
+        counts = np.diff(self.ptr)[chosen]
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        place = np.repeat(self.ptr[chosen] - ptr[:-1], counts) + np.arange(ptr[-1])
+        return Sites(ptr, self.labels[place], self.n_labels)
+
     @property
     def n_sites(self) -> int:
         return len(self.ptr) - 1
@@ -129,6 +136,7 @@ class Lattices:
         threads = threads or Threads(1)
         W, E = np.ascontiguousarray(W, np.float64), np.append(E, np.zeros(3))
         scaled, step, shares, shift, safe = self._scaled(W, E)
+        forbids = not (scaled.all() and shares.all())
         logz, unsafe = np.full(self.n_goals, -math.inf), np.full(self.n, not safe)
         wanted = weight is not None
         w = np.asarray(weight, np.float64) if wanted else np.empty(0)
@@ -136,7 +144,7 @@ class Lattices:
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             gW, gE = np.zeros(cells.shape), np.zeros(entries.shape)
-            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step)
+            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
             kernels.sums(begin, end, *self._layout, *flat, w, logz, unsafe, wanted, gW.reshape(-1), gE)
             return gW, gE
 
