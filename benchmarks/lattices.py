@@ -22,6 +22,7 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.labels import Gold
+from loglin.criteria.lattice import Neighbors
 from loglin.features.dictionary import TagDictionary, dictionary_of
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
@@ -101,9 +102,9 @@ def measured() -> dict:
     for around in NEIGHBORHOODS:
         criterion, weights = gradient(small, names, dictionary, around, 1)
         seconds = best_of(lambda c=criterion, w=weights: c(w))
-        contrast = criterion.contrasts[0]
-        lattices = contrast.folded or contrast.against.lattices  # type: ignore[attr-defined]
-        arcs = lattices.n_arcs + (0 if contrast.folded else contrast.observed.n_arcs)
+        (contrast,) = criterion.contrasts
+        arcs = contrast.against.lattices.n_arcs  # type: ignore[attr-defined]
+        arcs += 0 if isinstance(contrast.against, Neighbors) else contrast.observed.n_arcs
         found["gradients"][around] = {"seconds": seconds, "em steps": seconds / step, "label arcs": arcs}
         found["gradients"][around]["million label arcs a second"] = arcs / seconds / 1e6
     times = {}

@@ -261,7 +261,7 @@ def observed_sums(model, sentences, name="trans1"):
         text, model.extractor, model.index, model.order, neighborhood(name), np.zeros(n, bool), np.ones(n), model.labels
     )
     W, E = features.scores(model.weights)
-    return contrast.observed.totals(W, E).partitions, contrast.folded.totals(W, E).partitions[::2]
+    return contrast.observed.totals(W, E).partitions, contrast.against.lattices.totals(W, E).partitions[::2]
 
 
 @pytest.mark.parametrize(("template", "order"), [*CONTEXT, ("#! oov=first\nU:%x[0,0]\nU1:%x[-1,0]/%x[1,0]\nB", 1)])

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, concatenate
-from loglin.criteria.lattice import AllSentences, Contrast, LatticeFeatures, Shared, Sums
+from loglin.criteria.lattice import AllSentences, Contrast, LatticeFeatures, Neighbors, Shared, Sums
 from loglin.errors import LoglinError
 from loglin.features.ends import context_templates
 from loglin.features.extract import TemplateExtractor
@@ -191,8 +191,9 @@ def contrast_of(c: Comparison, readings: Readings, n_types: int, order: int, lab
         return Contrast(ours, AllSentences(words_of, len(c.weight), labels, order), c.weight)
     if c.against.separate:
         return Contrast(ours, _shared(readings.sites, c.against, order), c.weight)
-    folded = readings.lattices(c.against, order, goals="observed") if c.folds else None
-    return Contrast(ours, readings.lattices(c.against, order), c.weight, folded)
+    if c.folds:
+        return Contrast(ours, Neighbors(readings.lattices(c.against, order, goals="observed")), c.weight)
+    return Contrast(ours, readings.lattices(c.against, order), c.weight)
 
 
 def _shared(sites: Sites, words: WordLattices, order: int) -> Sums:
