@@ -130,7 +130,7 @@ def _forward(
             s = scale[source - lo]
             f = 1.0 if s == top else math.exp(s - top)
             factor[a - first] = f
-            if forbids and f * least[source - lo] < VANISHING:
+            if forbids and s > -math.inf and f * least[source - lo] < VANISHING:
                 safe = False
             row, before, width = nodes[source, ROW], nodes[source, COLUMN], nodes[source, COLUMNS]
             state = nodes[source, PLACE]

@@ -17,6 +17,7 @@ from loglin.criteria.lattice import LatticeFeatures
 from loglin.features import ends
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
+from loglin.kernels import entries as kernels
 from loglin.neighborhoods.lattices import WordLattices
 from loglin.neighborhoods.windows import widened
 from loglin.structures.lattice import Lattices, Sites
@@ -29,7 +30,7 @@ class Readings:
     sites: Sites
     corpus: Corpus  # a sentence for each kind of reading
     centers: np.ndarray  # (kinds,) the token of ``corpus`` that is read
-    kinds: np.ndarray  # (sites,) the kind of each; the kinds are the first sites, others have fewer of their labels
+    kinds: np.ndarray  # (sites,) which kind a site is: annotated ones are the same kind with fewer labels
 
     def lattices(self, words: WordLattices, order: int, goals: str = "one") -> Lattices:
         return Lattices(words, self.sites, np.arange(self.sites.n_sites), order, goals)
@@ -68,20 +69,14 @@ def _entry_features(
     readings: Readings, extractor: TemplateExtractor, index: FeatureIndex, ending: np.ndarray
 ) -> sp.csr_matrix:
     """F: the features of every (site, label), those of sentence ends left out."""
-    attributes, n, L = extractor.transform(readings.corpus).tokens, len(readings.centers), index.n_labels
-    if n < readings.corpus.n_tokens:
+    attributes, sites = extractor.transform(readings.corpus).tokens, readings.sites
+    if len(readings.centers) < readings.corpus.n_tokens:
         attributes = attributes.select(readings.centers)
-    known = attributes.with_ids(np.where(np.append(ending, True)[attributes.ids], -1, attributes.ids))
-    counts = np.diff(index.ptr)[known.ids]
-    starts = np.repeat(index.ptr[known.ids] - np.cumsum(counts) + counts, counts)
-    feature = starts + np.arange(counts.sum())
-    value = np.repeat(known.values if known.values.size else np.ones(len(known.ids)), counts)
-    kind = np.repeat(np.repeat(np.arange(n), np.diff(known.ptr)), counts)
-    sites = readings.sites
-    keys = np.repeat(readings.kinds, np.diff(sites.ptr)) * L + sites.labels  # (entries,), those of kinds rising
-    of_kinds = keys[: sites.ptr[n]]
-    wanted = kind * L + index.labels[feature]
-    rows = np.searchsorted(of_kinds, wanted)
-    there = np.append(of_kinds, -1)[rows] == wanted  # the label is one of the reading's
-    found = sp.csr_matrix((value[there], (rows[there], feature[there])), (len(of_kinds), index.n_features))
-    return found if len(keys) == len(of_kinds) else found[np.searchsorted(of_kinds, keys)]
+    ids = np.where(np.append(ending, True)[attributes.ids], -1, attributes.ids)
+    lists = (readings.kinds, sites.ptr, sites.labels, attributes.ptr, ids, index.ptr, index.labels)
+    rows, nothing = np.zeros(sites.n_entries + 1, np.int64), np.empty(0, np.int64)
+    kernels.entry_features(*lists, rows, nothing, nothing)
+    features, places = np.empty((2, rows[-1]), np.int64)
+    kernels.entry_features(*lists, rows, features, places)
+    values = attributes.values[places] if attributes.values.size else np.ones(len(places))
+    return sp.csr_matrix((values, features, rows), (sites.n_entries, index.n_features))
