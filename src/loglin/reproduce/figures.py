@@ -64,8 +64,13 @@ def curves(
     ylabel: str,
     logx: bool = False,
     logy: bool = False,
+    circled: Mapping[str, int] | None = None,
+    ticks: Mapping[float, str] | None = None,
 ) -> None:
-    """One curve a name, through marked points, in the order in which they are given."""
+    """One curve a name, through marked points, in the order in which they are given.
+
+    ``circled`` tells the point of a curve that gets a circle, ``ticks`` what to write at places of a logarithmic x.
+    """
     for name, (xs, ys) in lines.items():
         _same_length(xs, ys, f"{title}, {name}")
         for wanted, numbers in ((logx, xs), (logy, ys)):
@@ -79,13 +84,17 @@ def curves(
         for i, (name, (xs, ys)) in enumerate(lines.items()):
             color, marker, dash = (cycle[i % len(cycle)] for cycle in (COLORS, MARKERS, DASHES))
             axes.plot(xs, ys, label=name, color=color, marker=marker, linestyle=dash, markersize=5, linewidth=1.6)
+            if circled and name in circled:
+                point = circled[name]
+                axes.plot(xs[point], ys[point], marker="o", markersize=13, fillstyle="none", color=color)
         if logx:
             from matplotlib.ticker import LogLocator, NullFormatter
 
             axes.set_xscale("log")
             left, right = axes.get_xlim()
             axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if right < MANY * left else (1,)))
-            axes.xaxis.set_major_formatter("{x:,.6g}")
+            named = {f"{place:,.6g}": name for place, name in (ticks or {}).items()}
+            axes.xaxis.set_major_formatter(lambda x, _: named.get(f"{x:,.6g}", f"{x:,.6g}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
         if logy:
             axes.set_yscale("log")

@@ -1,0 +1,41 @@
+"""Figure 3 of Smith and Eisner (2005): the runs of Table 3 on ambiguous words, a plot of the priors a dictionary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from loglin.reproduce.contrastive_table3 import SETTING, Curves, remarks_of, runs
+from loglin.reproduce.table import Row, Table
+from loglin.reproduce.unlabelled_tagging import Data, draw, file_word
+
+DRAWS = True
+REMARKS = [
+    "The runs are those of contrastive-table3, measured in % of the words to which the dictionary leaves a choice. "
+    "Those differ from dictionary to dictionary, so that plots must not be compared with one another. In them the "
+    "models selected without labels are circled. The paper gives Figure 3 as a picture without numbers.",
+    SETTING,
+]
+
+
+def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+    began = time.perf_counter()
+    data, curves = runs(quick, progress, threads)
+    return make_table(data, curves, time.perf_counter() - began)
+
+
+def make_table(data: Data, curves: Curves, seconds: float) -> Table:
+    rows: list[Row] = []
+    drawings: dict[str, Callable[[Path], None]] = {}
+    for how, found in curves.items():
+        for name, curve in found.items():
+            rows += curve.rows(f"{name}, {how}", ambiguous=True)
+        report = curve.runs[0].report  # what is left to choose is the same under every criterion
+        assert report.random_ambiguous_accuracy is not None
+        note = f"{report.ambiguous:,} words"
+        rows.append(Row(f"random, {how}", "ambiguous", None, 100 * report.random_ambiguous_accuracy, note, digits=1))
+        drawings[file_word(how)] = partial(draw, title=how.capitalize(), curves=found)
+    title = "Tagging without labels: diluted dictionaries and spelling features, ambiguous words"
+    return Table("contrastive-figure3", title, rows, seconds, remarks_of(data, REMARKS), drawings)
