@@ -17,7 +17,7 @@ from loglin.corpus.trees import read
 from loglin.decode import Decoder
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.latent import hidden_dictionary, lattice_criterion, possible_labels, unlabelled_value
+from loglin.latent import hidden_dictionary, lattice_criterion, possible_labels, unlabeled_value
 from loglin.methods.settings import checked_settings
 from loglin.model import Model
 from loglin.neighborhoods import Transducer
@@ -67,7 +67,7 @@ def test_criterion_is_its_definition(name, template):
         around = sorted(DEFINITIONS[name](tuple(s)))
         expected += log_z(tagger, [s])[0] - oracle.log_sum(log_z(tagger, [list(x) for x in around]))
     # pools hold the words of the training text: all five
-    found = unlabelled_value(tagger.model_, from_sentences(sentences), name)
+    found = unlabeled_value(tagger.model_, from_sentences(sentences), name)
     assert found == pytest.approx(expected, abs=1e-8)
 
 
@@ -80,7 +80,7 @@ def test_conditional_neighborhood_keeps_columns():
         choices = [sorted(t for t in types if t[1] == token[1]) for token in s]
         around = [list(x) for x in itertools.product(*choices)]
         expected += log_z(tagger, [s])[0] - oracle.log_sum(log_z(tagger, around))
-    found = unlabelled_value(tagger.model_, from_sentences(sentences), "conditional:1")
+    found = unlabeled_value(tagger.model_, from_sentences(sentences), "conditional:1")
     assert found == pytest.approx(expected, abs=1e-8)
 
 
@@ -88,7 +88,7 @@ def test_functions_and_transducers():
     tagger = untrained("trigram")
     reverse = Transducer.parse("0 copy 0 \n 0 delete 1 \n 1 copy 1 \n final 0 1", "mine")
     corpus = from_sentences(SENTENCES)
-    assert unlabelled_value(tagger.model_, corpus, reverse) == unlabelled_value(tagger.model_, corpus, "del1word")
+    assert unlabeled_value(tagger.model_, corpus, reverse) == unlabeled_value(tagger.model_, corpus, "del1word")
 
     def reversed_too(sentence):
         return [sentence[::-1], sentence]
@@ -97,7 +97,7 @@ def test_functions_and_transducers():
     for s in SENTENCES:
         around = sorted({tuple(s), tuple(s[::-1])})
         expected += log_z(tagger, [s])[0] - oracle.log_sum(log_z(tagger, [list(x) for x in around]))
-    assert unlabelled_value(tagger.model_, corpus, reversed_too) == pytest.approx(expected, abs=1e-9)
+    assert unlabeled_value(tagger.model_, corpus, reversed_too) == pytest.approx(expected, abs=1e-9)
     trained = Tagger("contrastive", neighborhood=reversed_too, dictionary=WORDS).fit(SENTENCES)
     assert trained.model_.record["neighborhood"] == "reversed_too"
 
@@ -110,11 +110,11 @@ def test_marginal_likelihood_is_the_sum_over_all_sentences():
     sums = log_z(tagger, every)
     whole = oracle.log_sum(sums)
     expected = sum(log_z(tagger, [["a", "b"], ["b"]])) - 2 * whole
-    found = unlabelled_value(tagger.model_, from_sentences([["a", "b"], ["b"]]), "everything")
+    found = unlabeled_value(tagger.model_, from_sentences([["a", "b"], ["b"]]), "everything")
     assert found == pytest.approx(expected, abs=1e-6)
     tagger.model_.weights = tagger.model_.weights + 5.0
     with pytest.raises(LoglinError, match="no limit"):
-        unlabelled_value(tagger.model_, from_sentences([["a"]]), "everything")
+        unlabeled_value(tagger.model_, from_sentences([["a"]]), "everything")
 
 
 # ---------------------------------------------------------------------- gradients
@@ -212,7 +212,7 @@ def test_mixture_is_a_weighted_sum():
     gold = [tagger.classes_.index(y) for y in labels[0]]
     assert values[0][0] == pytest.approx(chain.score(gold) - chain.partition(), abs=1e-8)
     assert values[1].sum() == pytest.approx(
-        0.25 * unlabelled_value(tagger.model_, from_sentences(SENTENCES[1:]), "trans1"), abs=1e-8
+        0.25 * unlabeled_value(tagger.model_, from_sentences(SENTENCES[1:]), "trans1"), abs=1e-8
     )
 
 
@@ -261,11 +261,11 @@ def test_annealing_ends_at_beta_one():
     corpus = from_sentences(SENTENCES)
     for tagger in (slow, direct):
         w = tagger.model_.weights
-        value = -unlabelled_value(tagger.model_, corpus) + 0.5 * float(w @ w)
+        value = -unlabeled_value(tagger.model_, corpus) + 0.5 * float(w @ w)
         assert value == pytest.approx(tagger.model_.record["objective"], abs=1e-4)
 
 
-def test_partly_labelled_and_weighted():
+def test_partly_labeled_and_weighted():
     labels = [["X", "Y", "Y", "X"], None, [None] * 5, ["Z"], None, ["Y", "X"], None]
     tagger = Tagger("mixture", dictionary=WORDS, settings={"weight": 0.5}).fit(SENTENCES, labels)
     assert tagger.predict(SENTENCES[:1]) == labels[:1]
@@ -337,7 +337,7 @@ def test_deletions_without_a_prior_diverge_and_say_so():
 def folder(tmp_path):
     (tmp_path / "raw.txt").write_text("\n".join(" ".join(s) for s in SENTENCES))
     (tmp_path / "D").write_text("".join(f"{w}\t{' '.join(tags)}\n" for w, tags in WORDS.items()))
-    (tmp_path / "labelled.txt").write_text("a/X b/Y c/Z d/X\nb/Y a/X\n")
+    (tmp_path / "labeled.txt").write_text("a/X b/Y c/Z d/X\nb/Y a/X\n")
     return tmp_path
 
 
@@ -351,11 +351,11 @@ def test_shell(folder):
     code, out, _ = run(folder, ["tag", "m", "raw.txt", "--format", "text"])
     assert code == 0
     assert out.startswith("a/X b/")
-    code, out, _ = run(folder, ["eval", "m", "labelled.txt", "--format", "text", "--words", "3"])
+    code, out, _ = run(folder, ["eval", "m", "labeled.txt", "--format", "text", "--words", "3"])
     assert code == 0
     assert "ambiguous words" in out
     assert Model.load(folder / "m").record["neighborhood"] == "trans1"
-    mixed = ["train", "labelled.txt", "--format", "text", "--unlabelled", "raw.txt", "--dictionary", "D", "--quiet"]
+    mixed = ["train", "labeled.txt", "--format", "text", "--unlabeled", "raw.txt", "--dictionary", "D", "--quiet"]
     for criterion in ("mixture", "em"):
         code, out, _ = run(folder, [*mixed, "--criterion", criterion, "-o", "mixed"])
         assert code == 0
@@ -367,7 +367,7 @@ def test_shell(folder):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--criterion", "crf", "--unlabelled", "raw.txt", "--format", "text"], "learns from labels alone"),
+        (["--criterion", "crf", "--unlabeled", "raw.txt", "--format", "text"], "learns from labels alone"),
         (["--criterion", "contrastive", "--neighborhood", "none-such", "--dictionary", "D"], "none-such"),
         (["--criterion", "contrastive"], "there are no labels"),
         (["--criterion", "contrastive", "--dictionary", "missing"], "missing"),
@@ -436,7 +436,7 @@ def test_selection_by_the_criterion_and_by_an_oracle():
     assert best.l2 == found.selected.parameters["l2"]
     assert best.settings == {"starts": found.selected.parameters["starts"]}
     for trial in found.trials:
-        expected = unlabelled_value(trial.model, from_sentences(SENTENCES[2:5]), "trans1")
+        expected = unlabeled_value(trial.model, from_sentences(SENTENCES[2:5]), "trans1")
         assert trial.held_criterion == pytest.approx(expected)
     assert found.report().count("\n") == 4
     assert "(selected" in found.report()
@@ -449,7 +449,7 @@ def test_selection_by_the_criterion_and_by_an_oracle():
 
 def test_selection_in_the_shell(folder):
     arguments = ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "--dev", "raw.txt", "-o", "m"]
-    more = ["--format", "text", "--gold", "labelled.txt", "--quiet"]
+    more = ["--format", "text", "--gold", "labeled.txt", "--quiet"]
     code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "neighborhood=trans1,length"])
     assert code == 0
     assert out.count("neighborhood length") == 2

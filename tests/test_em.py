@@ -80,7 +80,7 @@ def test_the_likelihood_is_that_of_the_model():
             assert found.log_likelihood == -found.iterations[-1].value
 
 
-def test_labelled_text_is_counted():
+def test_labeled_text_is_counted():
     """With all labels known and all allowed, one step gives the HMM that counting gives."""
     labels = [[0, 1, 2, 2], [1, 0, 0, 1], [2, 2, 0]]
     known = {(s, t): [c] for s, row in enumerate(labels) for t, c in enumerate(row)}

@@ -14,7 +14,7 @@ import oracle
 from loglin import LoglinError, Tagger
 from loglin.corpus.columns import from_sentences
 from loglin.decode import Decoder
-from loglin.latent import lattice_text, unlabelled_value
+from loglin.latent import lattice_text, unlabeled_value
 from loglin.methods import readings
 from loglin.methods.lattice import TokenTypes, features_and_contrasts
 from loglin.neighborhoods import WordLattices, neighborhood
@@ -193,7 +193,7 @@ def test_criterion_with_context_is_its_definition(name, template, order):
     tagger = untrained(template, order)
     truth = ByHand(tagger, template)
     expected = [truth.log_sum([s]) - truth.log_sum(AROUND[name](tuple(s))) for s in SENTENCES]
-    found = unlabelled_value(tagger.model_, from_sentences(SENTENCES), around_of(name))
+    found = unlabeled_value(tagger.model_, from_sentences(SENTENCES), around_of(name))
     assert found == pytest.approx(math.fsum(expected), abs=1e-8)
 
 
@@ -203,7 +203,7 @@ def test_several_columns():
     tagger = untrained(template, sentences=sentences)
     truth = ByHand(tagger, template)
     expected = [truth.log_sum([s]) - truth.log_sum(oracle.exchanged(tuple(s), 1)) for s in sentences]
-    found = unlabelled_value(tagger.model_, from_sentences(sentences), "trans1")
+    found = unlabeled_value(tagger.model_, from_sentences(sentences), "trans1")
     assert found == pytest.approx(math.fsum(expected), abs=1e-8)
 
 
@@ -245,7 +245,7 @@ def test_annotated_tokens_have_the_same_context():
     scores = dict(truth.scores(SENTENCES[0]))
     gold = tuple(tagger.classes_.index(y) for y in labels[0])
     assert values[0].tolist() == pytest.approx([scores[gold] - truth.log_sum(SENTENCES[:1])], abs=1e-8)
-    rest = unlabelled_value(tagger.model_, from_sentences(SENTENCES[1:]), "trans1")
+    rest = unlabeled_value(tagger.model_, from_sentences(SENTENCES[1:]), "trans1")
     assert values[1].sum() == pytest.approx(0.25 * rest, abs=1e-8)
 
 
@@ -269,7 +269,7 @@ def test_learns_saves_and_decodes_what_it_was_trained_on(template, order, tmp_pa
     tagger = Tagger("contrastive", template=template, order=order, dictionary=WORDS, l2=0.1, dev=SENTENCES[:3])
     tagger.fit(SENTENCES)
     assert tagger.model_.record["converged"]
-    held = unlabelled_value(tagger.model_, from_sentences(SENTENCES[:3]))
+    held = unlabeled_value(tagger.model_, from_sentences(SENTENCES[:3]))
     assert tagger.model_.record["held_criterion"] == pytest.approx(held)
     tagger.save(tmp_path / "m")
     again = Tagger.load(tmp_path / "m")

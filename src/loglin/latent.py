@@ -89,7 +89,7 @@ def lattice_text(
     return LatticeText.of(types, offsets, allowed, gold.allowed() if annotated and gold is not None else None)
 
 
-def labelled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
+def labeled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
     """Sentences with some annotation: (sentences,) bool."""
     said = np.concatenate([[0], np.cumsum(gold.codes != ~0)])
     return said[offsets[1:]] > said[offsets[:-1]]
@@ -110,19 +110,19 @@ def lattice_criterion(
     types = TokenTypes.of(corpus)
     text = lattice_text(types, corpus.offsets, dictionary, hidden, problem.index.n_labels)
     weight = np.ones(corpus.n_sentences) if problem.weight is None else problem.weight.copy()
-    labelled = np.zeros(corpus.n_sentences, bool)
+    labeled = np.zeros(corpus.n_sentences, bool)
     if options.criterion == "mixture":
-        labelled = labelled_sentences(hidden, corpus.offsets)
-        if not labelled.any():
+        labeled = labeled_sentences(hidden, corpus.offsets)
+        if not labeled.any():
             raise LoglinError("criterion mixture needs some labelled sentences; for none take criterion contrastive")
-        weight[~labelled] *= settings["weight"]
+        weight[~labeled] *= settings["weight"]
     features, contrasts = features_and_contrasts(
         text,
         problem.extractor,
         problem.index,
         problem.order,
         neighborhood_of(options),
-        labelled,
+        labeled,
         weight,
         problem.labels,
     )
@@ -220,7 +220,7 @@ def _report_divergence(result: Result, problem: Problem) -> None:
 # ---------------------------------------------------------------------- other text
 
 
-def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: int | None = None) -> float:
+def unlabeled_value(model: Model, corpus: Corpus, around: Any = None, threads: int | None = None) -> float:
     """The unpenalized criterion of a model on text without labels, for the choice among models.
 
     Of contrastive models Σ log p(x | N(x)), with ``around`` another neighborhood than the model's own; of hidden
@@ -240,9 +240,9 @@ def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: 
     types = TokenTypes.of(*corpora)
     L = model.index.n_labels
     text = lattice_text(types, corpus.offsets, model.dictionary, None, L)
-    labelled, weight = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
+    labeled, weight = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
     features, contrasts = features_and_contrasts(
-        text, model.extractor, model.index, model.order, neighborhood(around), labelled, weight, model.labels
+        text, model.extractor, model.index, model.order, neighborhood(around), labeled, weight, model.labels
     )
     return LatticeCriterion(features, contrasts, Threads(threads)).value(model.weights)
 

@@ -109,24 +109,24 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
 
 def read_hidden(path: str, kind: str, templates: TemplateSet, given: dict) -> Source:
     """Text whose labels are hidden: all of ``path``, or, of a mixture, only what ``unlabelled`` adds to it."""
-    more = given["unlabelled"]
+    more = given["unlabeled"]
     if not (more or given["criterion"] == "mixture"):
         corpus = read_raw(path, kind, given["encoding"], given["raw_label_column"])
         return Source(corpus, [None] * corpus.n_sentences, False, templates, len(corpus.columns) + 1)
-    labelled = read_training(path, kind, templates, given)
-    if not isinstance(labelled.inputs, Corpus):
+    labeled = read_training(path, kind, templates, given)
+    if not isinstance(labeled.inputs, Corpus):
         raise LoglinError(f"{path} holds attributes, but hidden labels are learnt from words; give words")
     if not more:
-        return labelled
+        return labeled
     raw = read_raw(more, detected_format(more, "auto", labeled=False), given["encoding"], None)
-    if len(raw.columns) != len(labelled.inputs.columns):
+    if len(raw.columns) != len(labeled.inputs.columns):
         raise LoglinError(
-            f"{more} has {len(raw.columns)} columns, but {path} {len(labelled.inputs.columns)} besides its labels; "
+            f"{more} has {len(raw.columns)} columns, but {path} {len(labeled.inputs.columns)} besides its labels; "
             "give both the same"
         )
-    known = labelled.sequences(np.diff(labelled.inputs.offsets).tolist())
-    both = concatenate([labelled.inputs, raw], f"{path} and {more}")
-    return Source(both, [*known, *[None] * raw.n_sentences], False, templates, labelled.n_columns)
+    known = labeled.sequences(np.diff(labeled.inputs.offsets).tolist())
+    both = concatenate([labeled.inputs, raw], f"{path} and {more}")
+    return Source(both, [*known, *[None] * raw.n_sentences], False, templates, labeled.n_columns)
 
 
 def read_raw(path: str, kind: str, encoding: str = "utf-8", label_column: int | None = None) -> Corpus:

@@ -29,7 +29,7 @@ from loglin.latent import (
     neighborhood_of,
     possible_labels,
     solve_latent,
-    unlabelled_value,
+    unlabeled_value,
 )
 from loglin.methods.chain import scale_factors
 from loglin.methods.em import expectation_maximization
@@ -141,7 +141,7 @@ def _with_held(model: Model, corpus: Corpus | None, held: Corpus | None, options
         model.record["warnings"] = coverage.warnings()
     if held is not None:
         around = neighborhood_of(options) if options.criterion in NEIGHBORHOODS else None
-        model.record["held_criterion"] = unlabelled_value(model, held, around, options.threads)
+        model.record["held_criterion"] = unlabeled_value(model, held, around, options.threads)
     return model
 
 

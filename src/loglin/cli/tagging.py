@@ -22,7 +22,7 @@ from loglin.methods.settings import CRITERIA, LATENT
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @shared.optimizer
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
-@click.option("--unlabelled", help="Text without labels, learnt from besides DATA (criterion mixture or em).")
+@click.option("--unlabeled", help="Text without labels, learnt from besides DATA (criterion mixture or em).")
 @click.option(
     "--dev",
     help="Held-out file; training stops when its score no longer rises. Where labels are hidden: text on which the "
@@ -97,7 +97,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"], given["unlabelled"])
+    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"], given["unlabeled"])
     chosen = context.get_parameter_source("label_column") is not click.core.ParameterSource.DEFAULT
     given["raw_label_column"] = given["label_column"] if chosen else None
     given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
@@ -196,12 +196,12 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
     from loglin.tagger_files import read_hidden, read_raw, read_training
 
     if options.criterion not in LATENT:
-        if given["unlabelled"]:
+        if given["unlabeled"]:
             raise LoglinError(f"criterion {options.criterion} learns from labels alone; take mixture or em")
         kind = detected_format(data, given["text_format"])
         templates = read_templates(template) if template or kind in ("conll", "text") else None
         return read_training(data, kind, templates, given), None
-    labeled = bool(given["unlabelled"]) or options.criterion == "mixture"
+    labeled = bool(given["unlabeled"]) or options.criterion == "mixture"
     kind = detected_format(data, given["text_format"], labeled)
     templates = read_templates(template or ("trigram" if options.order == 2 else "bigram"))
     source = read_hidden(data, kind, templates, given)

@@ -39,7 +39,7 @@ class Tagger(BaseEstimator):
         "piecewise", "m-estimation", "margin", "perceptron" (averaged), "label-likelihood", "accuracy",
         "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md). Where labels are
         hidden: "contrastive", "em", "marginal-likelihood", and "mixture" of labelled and unlabelled sentences
-        (docs/unlabelled.md).
+        (docs/unlabeled.md).
     neighborhood : what contrastive estimation compares a sentence with: "trans1" (the default), "del1word",
         "delortrans1", "del1subseq", "length", …, a transducer, or a function from a sentence to sentences.
     settings : of the criterion, such as {"nota": "selected"} for "piecewise" or {"base": "uniform"} for

@@ -128,10 +128,10 @@ class Comparison:
 
 
 def comparisons(
-    text: LatticeText, neighborhood: Neighborhood, labelled: np.ndarray, weight: np.ndarray
+    text: LatticeText, neighborhood: Neighborhood, labeled: np.ndarray, weight: np.ndarray
 ) -> list[Comparison]:
     """Labelled sentences against themselves with other labels, the rest against their neighbors."""
-    some, rest = np.flatnonzero(labelled & (weight > 0)), np.flatnonzero(~labelled & (weight > 0))
+    some, rest = np.flatnonzero(labeled & (weight > 0)), np.flatnonzero(~labeled & (weight > 0))
     found = []
     if len(some):
         found.append(Comparison(text.words(some), text.words(some, typed=True), weight[some]))
@@ -151,12 +151,12 @@ def features_and_contrasts(
     index: FeatureIndex,
     order: int,
     neighborhood: Neighborhood,
-    labelled: np.ndarray,  # (sentences,) bool: compared with themselves alone
+    labeled: np.ndarray,  # (sentences,) bool: compared with themselves alone
     weight: np.ndarray,  # (sentences,)
     labels: list,
 ) -> tuple[LatticeFeatures, list[Contrast]]:
     """What the criterion on a text sums, and the features that it sums by."""
-    readings, compared = text.readings, comparisons(text, neighborhood, labelled, weight)
+    readings, compared = text.readings, comparisons(text, neighborhood, labeled, weight)
     looking = context_templates(extractor, order)
     if looking and compared:
         readings, compared = _in_windows(readings, compared, looking, neighborhood)
