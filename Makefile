@@ -33,6 +33,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/criteria.py
 	$(BIN)/python benchmarks/maxent.py
+	$(BIN)/python benchmarks/lattices.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

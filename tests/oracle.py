@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -422,6 +423,46 @@ def kneser_ney(sentences: list[list[str]], order: int, modified: bool, n_words: 
     return p
 
 
+# ---------------------------------------------------------------- expectation maximization of hidden Markov models
+
+Row = dict[tuple[str, tuple], dict]  # ("step", labels before) or ("emit", (column, label)) → value → number
+
+
+def hmm_events(tokens: list[tuple], labels: tuple, order: int) -> list[tuple[tuple, object]]:
+    """What an HMM must draw to make a labelled sentence: (row, value) of each draw; a token is a tuple of columns."""
+    path, events = (("START",) * order + labels), []
+    for t, (token, label) in enumerate(zip(tokens, labels, strict=True)):
+        events.append((("step", path[t : t + order]), label))
+        events += [(("emit", (k, label)), value) for k, value in enumerate(token)]
+    return [*events, (("step", path[len(path) - order :]), "STOP")]
+
+
+def em_step(model: Row, sentences, weights, smoothed: Row, order: int, beta: float = 1.0) -> tuple[float, float, Row]:
+    """log Σ p and log Σ p^β of all sentences, weighted, and the model of the next step.
+
+    Sentences are lists of (token, labels that it may have); ``smoothed`` holds what is added to counts.
+    """
+    plain, tempered, counts = 0.0, 0.0, {row: dict(values) for row, values in smoothed.items()}
+    for sentence, weight in zip(sentences, weights, strict=True):
+        tokens = [token for token, _ in sentence]
+        ways = []
+        for labels in itertools.product(*(allowed for _, allowed in sentence)):
+            events = hmm_events(tokens, labels, order)
+            ways.append((events, math.prod(model.get(row, {}).get(value, 0.0) for row, value in events)))
+        total = math.fsum(p**beta for _, p in ways)
+        plain += weight * math.log(math.fsum(p for _, p in ways))
+        tempered += weight * math.log(total)
+        for events, p in ways:
+            for row, value in events:
+                values = counts.setdefault(row, {})
+                values[value] = values.get(value, 0.0) + weight * p**beta / total
+    following = {}
+    for row, values in counts.items():
+        if (total := math.fsum(values.values())) > 0:
+            following[row] = {value: n / total for value, n in values.items()}
+    return plain, tempered, following
+
+
 # ---------------------------------------------------------------- neighborhoods: sets of sentences as tuples
 
 
@@ -509,3 +550,91 @@ def path_sums(arcs: list[tuple[int, int, float]], start, end, longest: int):
     starts = [b * o for b, o in zip(start, out, strict=True)]
     ends = [i * e for i, e in zip(into, end, strict=True)]
     return sum(starts), [into[r] * p * out[s] for r, s, p in arcs], starts, ends
+
+
+# ---------------------------------------------------------------- sets of strings, each with all of its labelings
+
+
+def label_ngrams(labels: tuple[int, ...], order: int, L: int) -> list[tuple[int, int, int]]:
+    """The cells of W that START (START) y₁ … yₙ STOP reads; in order 1 the first index is 0."""
+    padded = [L] * order + [*labels, L + 1]
+    if order == 1:
+        return [(0, b, c) for b, c in itertools.pairwise(padded)]
+    return list(zip(padded, padded[1:], padded[2:], strict=False))
+
+
+def labeled_strings(strings, labels_of, W, E) -> Listing:
+    """((words, labels), score) of every string and labeling; labels_of[w] are those of word w, E[w, label] scores."""
+    H, S, _ = np.shape(W)
+    listing = []
+    for words in sorted(strings):
+        for labels in itertools.product(*(labels_of[w] for w in words)):
+            terms = [E[w, y] for w, y in zip(words, labels, strict=True)]
+            terms += [W[cell] for cell in label_ngrams(labels, 1 if H == 1 else 2, S - 2)]
+            if -math.inf not in terms:
+                listing.append(((words, labels), math.fsum(terms)))
+    return listing
+
+
+def expected_uses(listing: Listing, shape) -> tuple[np.ndarray, dict[tuple[int, int], float]]:
+    """Expected uses of label n-grams, of the shape of W, and of (word, label)."""
+    steps, entries = np.zeros(shape), {}
+    for ((words, labels), _), p in zip(listing, probabilities(listing) if listing else [], strict=True):
+        for cell in label_ngrams(labels, 1 if shape[0] == 1 else 2, shape[1] - 2):
+            steps[cell] += p
+        for pair in zip(words, labels, strict=True):
+            entries[pair] = entries.get(pair, 0.0) + p
+    return steps, entries
+
+
+def windows(words: tuple, left: int, right: int) -> tuple[tuple, ...]:
+    """Every word with the words around it, -1 outside the sentence."""
+    return tuple(
+        tuple(words[t + o] if 0 <= t + o < len(words) else -1 for o in range(-left, right + 1))
+        for t in range(len(words))
+    )
+
+
+# ---------------------------------------------------------------- templates, applied by hand
+
+_ITEM = re.compile(r"%([a-z]+)\[(-?\d+),(\d+),?([^\]]*)\]")
+
+
+def item_values(function: str, word: str, argument: str, common) -> list[str]:
+    """What a function of a template makes of a word; nothing where it does not apply."""
+    if function == "ngrams":
+        n, m = map(int, argument.split(","))
+        marked = f"<{word}>"
+        return sorted({marked[i : i + k] for k in range(n, m + 1) for i in range(len(marked) - k + 1)})
+    applies = {"edge": False, "rare": word not in common, "if": argument.strip('"') in word}.get(function, True)
+    made = {"x": word, "lower": word.lower(), "rare": "rare", "if": "true"}
+    made["suffix"] = word[-int(argument) :] if function == "suffix" else ""
+    return [made[function]] if applies else []
+
+
+def attribute_names(template: str, sentence, t: int, distance: bool = False, common=()) -> list[str]:
+    """The attributes that a template line gives token t; tokens are tuples of columns."""
+    names, end = [""], 0
+    for match in _ITEM.finditer(template):
+        function, offset, column, argument = match.groups()
+        p = t + int(offset)
+        if p < 0:
+            values = [f"_B-{-p if distance else 1}"] if function != "ngrams" else []
+        elif p >= len(sentence):
+            values = [f"_B+{p - len(sentence) + 1 if distance else 1}"] if function != "ngrams" else []
+        else:
+            values = item_values(function, sentence[p][int(column)], argument, common)
+        names = [name + template[end : match.start()] + value for name in names for value in values]
+        end = match.end()
+    return [name + template[end:] for name in names]
+
+
+def template_score(templates: list[str], sentence, labels, weights: dict, distance: bool = False, common=()) -> float:
+    """Σ of the weights of (attribute, labels): of one label for U, of two for B, of three for T."""
+    terms, size = [], {"U": 1, "B": 2, "T": 3}
+    for template in templates:
+        n = size[template[0]]
+        for t in range(n - 1, len(sentence)):
+            for name in attribute_names(template, sentence, t, distance, common):
+                terms.append(weights.get((name, tuple(labels[t - n + 1 : t + 1])), 0.0))
+    return math.fsum(terms)

@@ -245,6 +245,16 @@ def test_round_trip(tmp_path_factory, mapping, policy, as_json):
     assert np.array_equal(same.unknown, dictionary.unknown)
 
 
+def test_words_that_look_like_marks(tmp_path):
+    """They get a backslash, and every further one stands for itself."""
+    odd = ["#!", "\\#!", "\\\\#!", "# a", "#", "\\#", "#a", "\\", "\\a", "a#", "!#"]
+    names, dictionary = dictionary_of({word: ["N"] for word in odd})
+    write_dictionary(tmp_path / "d", names, dictionary)
+    assert read_dictionary(tmp_path / "d")[1].words.strings == odd
+    lines = (tmp_path / "d").read_text().splitlines()
+    assert lines[:4] == ["#! tags N", "\\#!\tN", "\\\\#!\tN", "\\\\\\#!\tN"]
+
+
 def test_labels_that_lines_cannot_hold(tmp_path):
     for label in (1, "a b", "", "a\0"):
         names, dictionary = dictionary_of({"w": [label]})

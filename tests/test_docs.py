@@ -25,6 +25,7 @@ COMMANDS = {
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
     "docs/templates.md": 2,
+    "docs/unlabeled.md": 11,
 }
 PAGES = {name: (ROOT / name).read_text() for name in COMMANDS}
 
@@ -42,6 +43,8 @@ def kitchen(tmp_path, monkeypatch):
     for name, seed, part in (("train.txt", 1, "train"), ("test.txt", 2, "test")):
         lines = generate(120, seed, part)
         Path(name).write_text("\n\n".join("\n".join(f"{t} {y}" for t, y in line) for line in lines) + "\n")
+    for name, seed in (("raw.txt", 3), ("held.txt", 4)):
+        Path(name).write_text("".join(" ".join(t for t, _ in line) + "\n" for line in generate(60, seed, "train")))
     Path("new.txt").write_text("2\ncups\nflour\n")
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)

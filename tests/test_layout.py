@@ -34,6 +34,7 @@ STAGES = [
     "solving",
     "latent",
     "training",
+    "selection",
     "tagger_files",
     "tagger_evaluation",
     "estimators",

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import homogeneity_completeness_v_measure
 
 import oracle
+from conftest import corpus_folder
 from loglin import Tagger
 from loglin.cli.main import cli
+from loglin.corpus import trees
 from loglin.corpus.columns import encode_strings
+from loglin.corpus.labels import gold_of_column
 from loglin.errors import LoglinError
+from loglin.features.dictionary import TagDictionary
 from loglin.mapping import MAPPINGS, clustering_scores, contingency, mapped_labels, tagging_report
 
 NAMES = ["A", "B", "C", "D", "E"]
@@ -117,6 +121,20 @@ def test_nothing_to_compare():
         tagging_report(np.array([0]), np.array([0]), NAMES, encode_strings(["a", "b"]))
     with pytest.raises(LoglinError, match="gold label at token 0 is code 9"):
         tagging_report(np.array([9]), np.array([0]), NAMES, encode_strings(["a"]))
+
+
+def test_chance_on_the_treebank():
+    """24K words, the dictionary of all 94K: figures that a prototype and plain Python found too."""
+    corpus = trees.read(corpus_folder("treebank"))
+    names, gold = gold_of_column(corpus.columns[1])
+    part = corpus.select(np.arange(1021))
+    codes = gold.codes[: part.n_tokens]
+    allowed = TagDictionary.of(corpus.columns[0], gold).allowed(part.columns[0])
+    found = tagging_report(codes, codes, names, part.columns[0], allowed=allowed)
+    assert (found.tokens, found.ambiguous, found.accuracy) == (24_020, 8_796, 1.0)
+    assert found.random_accuracy == pytest.approx(0.7745302525673105)
+    assert found.random_ambiguous_accuracy == pytest.approx(0.384, abs=5e-4)
+    assert found.tags_per_token == pytest.approx(1.6781015820149876)
 
 
 # ---------------------------------------------------------------------- taggers

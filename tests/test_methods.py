@@ -15,7 +15,7 @@ from loglin import LoglinError, Tagger
 from loglin.cli.tagging import train_command
 from loglin.corpus.ingredients import generate
 from loglin.decode import Decoder
-from loglin.methods.settings import CRITERIA, PARTIAL, checked_settings
+from loglin.methods.settings import CRITERIA, LATENT, PARTIAL, checked_settings
 from loglin.model import Model
 from test_bad_input import check_sentence, run, snapshot
 from test_criteria import known, parts_of
@@ -238,7 +238,10 @@ GIVEN = {
 }
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+SUPERVISED = [criterion for criterion in CRITERIA if criterion not in LATENT]  # for others see test_contrastive.py
+
+
+@pytest.mark.parametrize("criterion", SUPERVISED)
 def test_command_line(folder, criterion):
     settings = [word for pair in GIVEN[criterion] for word in ("--set", pair)]
     arguments = ["train", "data", "-o", "model", "--criterion", criterion, *settings, "--max-iter", 20, "--json"]
@@ -276,7 +279,7 @@ def test_bad_settings_on_the_command_line(folder, arguments, parts):
     assert snapshot(folder) == before
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", SUPERVISED)
 def test_data_without_labels(folder, criterion):
     (folder / "words").write_text("a\nb\n\nc\n")
     (folder / "words.jsonl").write_text('{"tokens": ["a", "b"]}\n')

@@ -10,23 +10,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Chain", "LanguageModel", "Local", "LoglinError", "MaxEnt", "NaiveBayes", "Tagger", "load"]
+__all__ = [
+    "Chain",
+    "LanguageModel",
+    "Lattice",
+    "Local",
+    "LoglinError",
+    "MaxEnt",
+    "NaiveBayes",
+    "Tagger",
+    "load",
+    "select_tagger",
+]
 
 _HOMES = {
     "Chain": "loglin.structures",
     "LanguageModel": "loglin.estimators",
+    "Lattice": "loglin.structures",
     "Local": "loglin.structures",
     "LoglinError": "loglin.errors",
     "MaxEnt": "loglin.estimators",
     "NaiveBayes": "loglin.estimators",
     "Tagger": "loglin.estimators",
     "load": "loglin.estimators",
+    "select_tagger": "loglin.estimators",
 }
 
 if TYPE_CHECKING:
     from loglin.errors import LoglinError
-    from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Tagger, load
-    from loglin.structures import Chain, Local
+    from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Tagger, load, select_tagger
+    from loglin.structures import Chain, Lattice, Local
 
 
 def __getattr__(name: str) -> Any:

@@ -13,10 +13,10 @@ from loglin.corpus import schemes
 from loglin.criteria.scoring import ROW_LABELS
 from loglin.errors import LoglinError
 from loglin.features.design import Design
+from loglin.features.ends import step_cells
 from loglin.features.extract import TemplateExtractor
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
-from loglin.methods.lattice import step_features
 from loglin.model import Model
 from loglin.neighborhoods.lattices import WordLattices
 from loglin.parallel.threads import Threads, chunks_by_size
@@ -159,7 +159,12 @@ class Decoder:
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
-        if self._label_model is not None and self.dictionary is not None and design.corpus is not None:
+        if (
+            self.dictionary is not None
+            and design.corpus is not None
+            and design.n_tokens
+            and self._label_model is not None
+        ):
             return self._best_in_lattices(design)
         if not self._quick:
             parts = [self._best_of(chain) for chain in self._limited_chains(design)]
@@ -210,11 +215,12 @@ class Decoder:
             return None
         order = max(model.order, 1 if base is None else base.order)
         try:
-            steps, _ = step_features(model.extractor, self.index, order, unigrams=False)
+            cells, features, _ = step_cells(model.extractor, self.index, order, unigrams=False)
         except LoglinError:  # some template crosses label bigrams with the text
             return None
         S = self.index.n_labels + 2
-        W = (steps @ model.weights.astype(np.float64)).reshape(S if order == 2 else 1, S, S)
+        shape = (S if order == 2 else 1, S, S)
+        W = np.bincount(cells, model.weights[features], shape[0] * S * S).reshape(shape)
         return W if base is None else W + np.maximum(base.steps(), FLOOR)
 
     def _best_in_lattices(self, design: Design) -> np.ndarray:

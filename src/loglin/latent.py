@@ -19,7 +19,7 @@ from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
 from loglin.features.extract import TemplateExtractor
-from loglin.methods.lattice import LatticeText, TokenTypes, contrasts, lattice_features
+from loglin.methods.lattice import LatticeText, TokenTypes, features_and_contrasts
 from loglin.methods.problem import Problem
 from loglin.model import Model
 from loglin.neighborhoods.named import Everything, Neighborhood, neighborhood
@@ -30,21 +30,9 @@ from loglin.parallel.threads import Threads
 from loglin.watch import Watch
 
 DIVERGED = 50.0  # without a prior, a weight of this size has no optimum near
+CERTAIN = 0.01  # without a prior, so small a mean of −log p(x | N(x)) goes to 0
 MEMORY = 10
 ROUGH = 10.0  # annealing rounds before the last end with a tolerance so many times larger
-
-
-def hidden_names(labels: list, settings: dict) -> list:
-    """The labels, or as many nameless ones as the setting says where neither text nor dictionary has any."""
-    if labels:
-        return labels
-    n = settings["labels"]
-    if n < 1:
-        raise LoglinError(
-            "there are no labels: give a dictionary, label some tokens, or say how many labels there are with the "
-            "setting labels"
-        )
-    return [f"L{i}" for i in range(n)]
 
 
 def hidden_dictionary(design: Design, labels: list, gold: Gold, options: Any) -> TagDictionary | None:
@@ -101,7 +89,7 @@ def lattice_text(
     return LatticeText.of(types, offsets, allowed, gold.allowed() if annotated and gold is not None else None)
 
 
-def labelled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
+def labeled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
     """Sentences with some annotation: (sentences,) bool."""
     said = np.concatenate([[0], np.cumsum(gold.codes != ~0)])
     return said[offsets[1:]] > said[offsets[:-1]]
@@ -121,18 +109,24 @@ def lattice_criterion(
     assert hidden is not None
     types = TokenTypes.of(corpus)
     text = lattice_text(types, corpus.offsets, dictionary, hidden, problem.index.n_labels)
-    features = lattice_features(text, problem.extractor, problem.index, problem.order)
     weight = np.ones(corpus.n_sentences) if problem.weight is None else problem.weight.copy()
-    labelled = np.zeros(corpus.n_sentences, bool)
+    labeled = np.zeros(corpus.n_sentences, bool)
     if options.criterion == "mixture":
-        labelled = labelled_sentences(hidden, corpus.offsets)
-        if not labelled.any():
+        labeled = labeled_sentences(hidden, corpus.offsets)
+        if not labeled.any():
             raise LoglinError("criterion mixture needs some labelled sentences; for none take criterion contrastive")
-        weight[~labelled] *= settings["weight"]
-    around = neighborhood_of(options)
-    return LatticeCriterion(
-        features, contrasts(text, problem.order, around, labelled, weight, problem.labels, types.n), problem.threads
+        weight[~labeled] *= settings["weight"]
+    features, contrasts = features_and_contrasts(
+        text,
+        problem.extractor,
+        problem.index,
+        problem.order,
+        neighborhood_of(options),
+        labeled,
+        weight,
+        problem.labels,
     )
+    return LatticeCriterion(features, contrasts, problem.threads)
 
 
 def solve_latent(
@@ -215,18 +209,18 @@ def _report_divergence(result: Result, problem: Problem) -> None:
     """Without a prior, neighborhoods that delete words push some weights without end."""
     free = (problem.l1 == 0) & (problem.l2 == 0)
     largest = float(np.abs(result.weights[free]).max(initial=0.0))
-    if largest > DIVERGED:
+    certain = bool(free.all()) and result.value < CERTAIN * problem.design.n_sentences
+    if largest > DIVERGED or certain:
         result.converged = False
-        result.unbounded = (
-            f"without a prior weights grow without end, the largest to {largest:.0f}; give l2 above 0 (a variance)"
-        )
+        how = f"the largest to {largest:.0f}" if not certain else "until every sentence is certain among its neighbors"
+        result.unbounded = f"without a prior weights grow without end, {how}; give l2 above 0, 1 / variance"
         result.stopped += f"; {result.unbounded}"
 
 
 # ---------------------------------------------------------------------- other text
 
 
-def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: int | None = None) -> float:
+def unlabeled_value(model: Model, corpus: Corpus, around: Any = None, threads: int | None = None) -> float:
     """The unpenalized criterion of a model on text without labels, for the choice among models.
 
     Of contrastive models Σ log p(x | N(x)), with ``around`` another neighborhood than the model's own; of hidden
@@ -246,10 +240,11 @@ def unlabelled_value(model: Model, corpus: Corpus, around: Any = None, threads: 
     types = TokenTypes.of(*corpora)
     L = model.index.n_labels
     text = lattice_text(types, corpus.offsets, model.dictionary, None, L)
-    features = lattice_features(text, model.extractor, model.index, model.order)
-    everything, n = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
-    found = contrasts(text, model.order, neighborhood(around), everything, n, model.labels, types.n)
-    return LatticeCriterion(features, found, Threads(threads)).value(model.weights)
+    labeled, weight = np.zeros(corpus.n_sentences, bool), np.ones(corpus.n_sentences)
+    features, contrasts = features_and_contrasts(
+        text, model.extractor, model.index, model.order, neighborhood(around), labeled, weight, model.labels
+    )
+    return LatticeCriterion(features, contrasts, Threads(threads)).value(model.weights)
 
 
 def likelihood_of(model: Model, corpus: Corpus, threads: int | None = None) -> float:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.errors import LoglinError
 from loglin.features.dictionary import given_dictionary
-from loglin.methods.settings import NEIGHBORHOODS, check_optimizer, checked_settings
+from loglin.methods.settings import LATENT, NEIGHBORHOODS, check_optimizer, checked_settings
 from loglin.neighborhoods.named import neighborhood
 
 
@@ -74,3 +75,39 @@ class Options:
             raise LoglinError(f"seed is {self.seed!r}; give a whole number of at least 0")
         if self.dev_metric not in ("f1", "likelihood"):
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
+
+
+def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], options: Options) -> tuple[list, Gold]:
+    """Labels and what is known of every token; where labels may be hidden, a whole sentence may have none."""
+    if options.criterion not in LATENT or options.task != "tag":
+        if sequences is None:
+            raise LoglinError(f"criterion {options.criterion} needs labels; give them, or take criterion contrastive")
+        return labels_together(*gold_of_sequences(sequences, lengths), options)
+    given = [None] * len(lengths) if sequences is None else list(sequences)
+    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=False)] + given[len(lengths) :]
+    if any(label is not None for y in filled for label in y or ()):
+        return labels_together(*gold_of_sequences(filled, lengths), options)
+    names = [] if isinstance(options.dictionary, int) else options.dictionary[0]
+    names = _hidden_names(list(names), checked_settings(options.criterion, options.settings))
+    return names, gold_of_sequences(filled, lengths, names)[1]
+
+
+def labels_together(labels: list, gold: Gold, options: Options) -> tuple[list, Gold]:
+    """The labels of the data, then those that only a given dictionary has."""
+    if isinstance(options.dictionary, int):
+        return labels, gold
+    together = list(dict.fromkeys([*labels, *options.dictionary[0]]))
+    return together, gold.widened(len(together))
+
+
+def _hidden_names(labels: list, settings: dict) -> list:
+    """The labels, or as many nameless ones as the setting says where neither text nor dictionary has any."""
+    if labels:
+        return labels
+    n = settings["labels"]
+    if n < 1:
+        raise LoglinError(
+            "there are no labels: give a dictionary, label some tokens, or say how many labels there are with the "
+            "setting labels"
+        )
+    return [f"L{i}" for i in range(n)]

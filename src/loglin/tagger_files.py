@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus import conll, crfsuite, jsonlines, plaintext, schemes
-from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
+from loglin.corpus.columns import Column, Corpus, concatenate, encode_strings, from_sentences
 from loglin.corpus.files import detected_format
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
@@ -21,6 +21,8 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import TemplateSet
+from loglin.methods.settings import LATENT
+from loglin.options import Options, labels_of, labels_together
 from loglin.watch import Development
 
 SENTENCES_AT_ONCE = 1000  # of formats that are read as Python objects
@@ -34,28 +36,37 @@ class Source:
     """Training data as it was read: columns or attributes, and labels."""
 
     inputs: Any  # a corpus of columns, or a list of sentences of attributes
-    labels: Column | list[list]
+    labels: Column | list[list] | list[list | None]  # None where a whole sentence is not labelled
     partial: bool
     templates: TemplateSet | None
     n_columns: int = 0  # of the file, the labels included
 
-    def prepare(self, min_count: int) -> tuple[Design, Any, list, Gold]:
+    def prepare(self, min_count: int, options: Options) -> tuple[Design, Any, list, Gold]:
         """Number the attributes and the labels."""
         extractor = TemplateExtractor(self.templates) if self.templates else AttributeExtractor()
         design = extractor.fit(self.inputs, min_count)
-        labels, gold = self.gold(np.diff(design.offsets).tolist(), None)
-        return design, extractor, labels, gold
+        lengths = np.diff(design.offsets).tolist()
+        if options.criterion in LATENT:
+            return design, extractor, *labels_of(self.sequences(lengths), lengths, options)
+        return design, extractor, *labels_together(*self.gold(lengths, None), options)
+
+    def sequences(self, lengths: list[int]) -> list[list | None]:
+        """The labels of every sentence."""
+        if not isinstance(self.labels, Column):
+            return [y if y is None else [_partial(x) if self.partial else x for x in y] for y in self.labels]
+        names = [_partial(y) if self.partial else y for y in self.labels.strings()]
+        cuts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+        return [names[b:e] for b, e in itertools.pairwise(cuts)]
 
     def gold(self, lengths: list[int], names: list | None) -> tuple[list, Gold]:
         if isinstance(self.labels, Column):
             return gold_of_column(self.labels, self.partial, names)
-        values = [[_partial(y) if self.partial else y for y in labels] for labels in self.labels]
-        return gold_of_sequences(values, lengths, names)
+        return gold_of_sequences(self.sequences(lengths), lengths, names)  # type: ignore[arg-type]
 
     def label_names(self) -> list:
         if isinstance(self.labels, Column):
             return self.labels.vocabulary.strings
-        return list(dict.fromkeys(y for labels in self.labels for y in labels))
+        return list(dict.fromkeys(y for labels in self.labels for y in labels or ()))
 
 
 def read_training(path: str, kind: str, templates: TemplateSet | None, given: dict) -> Source:
@@ -94,6 +105,28 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
     if templates:
         raise LoglinError(f"{path} holds attributes already; leave out --template")
     return Source(sentences, sequences, partial, None)  # type: ignore[arg-type]
+
+
+def read_hidden(path: str, kind: str, templates: TemplateSet, given: dict) -> Source:
+    """Text whose labels are hidden: all of ``path``, or, of a mixture, only what ``unlabelled`` adds to it."""
+    more = given["unlabeled"]
+    if not (more or given["criterion"] == "mixture"):
+        corpus = read_raw(path, kind, given["encoding"], given["raw_label_column"])
+        return Source(corpus, [None] * corpus.n_sentences, False, templates, len(corpus.columns) + 1)
+    labeled = read_training(path, kind, templates, given)
+    if not isinstance(labeled.inputs, Corpus):
+        raise LoglinError(f"{path} holds attributes, but hidden labels are learnt from words; give words")
+    if not more:
+        return labeled
+    raw = read_raw(more, detected_format(more, "auto", labeled=False), given["encoding"], None)
+    if len(raw.columns) != len(labeled.inputs.columns):
+        raise LoglinError(
+            f"{more} has {len(raw.columns)} columns, but {path} {len(labeled.inputs.columns)} besides its labels; "
+            "give both the same"
+        )
+    known = labeled.sequences(np.diff(labeled.inputs.offsets).tolist())
+    both = concatenate([labeled.inputs, raw], f"{path} and {more}")
+    return Source(both, [*known, *[None] * raw.n_sentences], False, templates, labeled.n_columns)
 
 
 def read_raw(path: str, kind: str, encoding: str = "utf-8", label_column: int | None = None) -> Corpus:

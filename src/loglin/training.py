@@ -6,7 +6,7 @@ import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus.columns import Corpus
-from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
+from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
+from loglin.features.coverage import Coverage
 from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
@@ -24,12 +25,11 @@ from loglin.features.transfer import transferred_weights
 from loglin.latent import (
     corpus_of,
     hidden_dictionary,
-    hidden_names,
     lattice_text,
     neighborhood_of,
     possible_labels,
     solve_latent,
-    unlabelled_value,
+    unlabeled_value,
 )
 from loglin.methods.chain import scale_factors
 from loglin.methods.em import expectation_maximization
@@ -40,6 +40,7 @@ from loglin.methods.settings import BASES, LATENT, NEIGHBORHOODS, checked_settin
 from loglin.methods.strengths import instance_weights, penalties
 from loglin.model import Model
 from loglin.models.hmm import HMM
+from loglin.optimize.fit import FAR_TOL
 from loglin.optimize.record import Iteration, Result
 from loglin.options import Options
 from loglin.parallel.threads import Threads
@@ -86,7 +87,7 @@ def train(
     if options.criterion in ("hmm", "em"):
         counted = _expected_model if latent else _counted_model
         model = replace(counted(settings, problem, options, began, dictionary, held, callback), dictionary=dictionary)
-        return _with_held(model, held, options)
+        return _with_held(model, design.corpus, held, options)
     if options.criterion == "m-estimation":
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
@@ -128,16 +129,19 @@ def train(
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
-    return _with_held(model, held, options)
+    return _with_held(model, design.corpus, held, options)
 
 
-def _with_held(model: Model, held: Corpus | None, options: Options) -> Model:
-    """Record a contrastive model's neighborhood, and the criterion on held-out text."""
+def _with_held(model: Model, corpus: Corpus | None, held: Corpus | None, options: Options) -> Model:
+    """Record a contrastive model's neighborhood, doubts about its dictionary, and the criterion on held-out text."""
     if options.criterion in LATENT and options.criterion != "em":
         model.record["neighborhood"] = neighborhood_of(options).name
+    if options.criterion in LATENT and model.dictionary is not None and corpus is not None:
+        coverage = Coverage.of(model.dictionary, model.labels, corpus.columns[0])
+        model.record["warnings"] = coverage.warnings()
     if held is not None:
         around = neighborhood_of(options) if options.criterion in NEIGHBORHOODS else None
-        model.record["held_criterion"] = unlabelled_value(model, held, around, options.threads)
+        model.record["held_criterion"] = unlabeled_value(model, held, around, options.threads)
     return model
 
 
@@ -200,29 +204,6 @@ def _everything(design: Design, extractor, templates, options: Options) -> Every
         wanted.attributes |= asked[extractor.template_of("unigram")]
         wanted.bigrams |= asked[extractor.template_of("bigram")]
     return wanted
-
-
-def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], options: Options) -> tuple[list, Gold]:
-    """Labels and what is known of every token; where labels may be hidden, a whole sentence may have none."""
-    if options.criterion not in LATENT or options.task != "tag":
-        if sequences is None:
-            raise LoglinError(f"criterion {options.criterion} needs labels; give them, or take criterion contrastive")
-        return labels_together(*gold_of_sequences(sequences, lengths), options)
-    given = [None] * len(lengths) if sequences is None else list(sequences)
-    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=False)] + given[len(lengths) :]
-    if any(label is not None for y in filled for label in y or ()):
-        return labels_together(*gold_of_sequences(filled, lengths), options)
-    names = [] if isinstance(options.dictionary, int) else options.dictionary[0]
-    names = hidden_names(list(names), checked_settings(options.criterion, options.settings))
-    return names, gold_of_sequences(filled, lengths, names)[1]
-
-
-def labels_together(labels: list, gold: Gold, options: Options) -> tuple[list, Gold]:
-    """The labels of the data, then those that only a given dictionary has."""
-    if isinstance(options.dictionary, int):
-        return labels, gold
-    together = list(dict.fromkeys([*labels, *options.dictionary[0]]))
-    return together, gold.widened(len(together))
 
 
 def _dictionary(
@@ -290,10 +271,10 @@ def _expected_model(
             options.seed,
             problem.threads,
             problem.weight,
-            callback,
+            None if callback is None else (lambda iteration, hmm: callback(iteration)),
             interrupted,
             options.max_iter,
-            options.tol,
+            options.tol * FAR_TOL,
         )
     result = Result(np.empty(0), -found.log_likelihood, found.stopped, found.converged, found.iterations)
     model = _hmm_model(found.hmm, problem, options, began, result)

@@ -94,14 +94,14 @@ def classify_train_command(data, output, as_json, **given) -> None:
     check_writable(output)
     shared.refuse_overwriting(output, data, given["dev"])
     kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
-    examples = files.labelled(data, kind, encoding)
+    examples = files.labeled(data, kind, encoding)
     task = examples[0].task
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     estimator = _estimator(task, given, progress)
     if given["dev"]:
         _check_dev(task, given["criterion"])
-        held = files.labelled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
+        held = files.labeled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
         files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     _fit(estimator, task, examples, data)

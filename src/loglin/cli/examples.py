@@ -83,7 +83,7 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
         yield Example(number, answer, content, own)
 
 
-def labelled(path: str, kind: str, encoding: str) -> list[Example]:
+def labeled(path: str, kind: str, encoding: str) -> list[Example]:
     """All examples of a file in which every example has an answer."""
     found = list(read_examples(path, kind, encoding))
     for example in found:

@@ -16,7 +16,7 @@ from loglin.errors import LoglinError
 
 # name → (module, one line for --help)
 _COMMANDS = {
-    "train": ("tagging", "Train a tagger from labelled text."),
+    "train": ("tagging", "Train a tagger from labelled text, or without labels."),
     "tag": ("tagging", "Label text with a trained tagger."),
     "eval": ("tagging", "Compare a tagger's labels with the right ones."),
     "dictionary": ("dictionary", "Make a tagging dictionary from labelled text."),
@@ -24,6 +24,7 @@ _COMMANDS = {
     "classify-train": ("classifier_training", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),
     "lm": ("language", "Language models: the probability of the next word."),
+    "neighborhood": ("neighborhood", "Show what contrastive estimation compares a sentence with."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
     "reproduce": ("reproducing", "Make published tables with this library."),

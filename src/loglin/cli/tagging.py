@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from loglin.cli import options as shared
 from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
-from loglin.methods.settings import CRITERIA
+from loglin.methods.settings import CRITERIA, LATENT
 
 
 @click.command("train")
@@ -20,11 +21,24 @@ from loglin.methods.settings import CRITERIA
 @click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @shared.optimizer
-@click.option("--dev", help="Held-out file; training stops when its score no longer rises.")
+@click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
+@click.option("--unlabeled", help="Text without labels, learnt from besides DATA (criterion mixture or em).")
+@click.option(
+    "--dev",
+    help="Held-out file; training stops when its score no longer rises. Where labels are hidden: text on which the "
+    "criterion is reported.",
+)
 @click.option("--dev-metric", type=click.Choice(["f1", "likelihood"]), default="f1", show_default=True)
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="NAME=V1,V2,…",
+    help="Where labels are hidden: try these values of an option or setting, keep the best on the text --dev.",
+)
+@click.option("--gold", help="With --grid: labelled text, to show the accuracy of every trial beside its criterion.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
-@click.option("--order", type=click.IntRange(1, 2), default=1, show_default=True, help="Labels a label looks back.")
+@click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
 @click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
 @click.option(
     "--tol",
@@ -73,53 +87,43 @@ from loglin.methods.settings import CRITERIA
 @shared.encoding
 @shared.threads
 @shared.as_json
-def train_command(data, template, output, as_json, **given) -> None:
-    """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model."""
+@click.pass_context
+def train_command(context, data, template, output, as_json, **given) -> None:
+    """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model.
+
+    The criteria contrastive, em and marginal-likelihood learn from text without labels.
+    """
     from loglin.corpus.output import check_writable
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"])
-    from loglin.features.read import read_templates
-    from loglin.model import Model
-    from loglin.tagger_files import development, read_training
-    from loglin.training import Options, labels_together, peak_memory_mb, train
-
+    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"], given["unlabeled"])
+    chosen = context.get_parameter_source("label_column") is not click.core.ParameterSource.DEFAULT
+    given["raw_label_column"] = given["label_column"] if chosen else None
     given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
-    options = Options(
-        settings=shared.settings_of(given["settings"]),
-        **{
-            k: given[k]
-            for k in (
-                "criterion",
-                "optimizer",
-                "l1",
-                "l2",
-                "order",
-                "all_features",
-                "cutoff",
-                "dictionary",
-                "max_iter",
-                "tol",
-                "threads",
-                "seed",
-                "dtype",
-                "dev_metric",
-            )
-        },
-    )
-    kind = detected_format(data, given["text_format"])
-    templates = read_templates(template) if template or kind in ("conll", "text") else None
-    start = _tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
-    seconds = {}
-    source = read_training(data, kind, templates, given)
+    from loglin.model import Model
+    from loglin.training import peak_memory_mb, train
+
+    options = _options(given)
+    seconds: dict[str, float] = {}
+    source, held = _read(data, template, options, given)
     seconds["read"] = time.perf_counter() - began
-    design, extractor, labels, gold = source.prepare(given["min_count"])
-    labels, gold = labels_together(labels, gold, options)
-    dev = development(given["dev"], source, extractor, labels, given) if given["dev"] else None
+    design, extractor, labels, gold = source.prepare(given["min_count"], options)
+    dev = None
+    if given["dev"] and held is None:
+        from loglin.tagger_files import development
+
+        dev = development(given["dev"], source, extractor, labels, given)
+    start = _tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
     seconds["features"] = time.perf_counter() - began - seconds["read"]
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
-    model = train(design, extractor, labels, gold, options, start=start, development=dev, callback=progress)
+
+    def train_one(chosen: Any) -> Any:
+        more = {"start": start, "development": dev, "callback": progress, "held": held}
+        return train(design, extractor, labels, gold, chosen, **more)
+
+    trials = _selected(train_one, options, source.n_columns, given) if given["grid"] else None
+    model = train_one(options) if trials is None else trials.selected.model
     progress.close()
     seconds["train"] = model.record["train_seconds"]
     model.record["columns"] = source.n_columns
@@ -127,26 +131,116 @@ def train_command(data, template, output, as_json, **given) -> None:
     model.record["data"] = shared.base_name(data)
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
+    if trials is not None and not as_json:
+        print(trials.report())
+    _summarize(model, seconds, peak_memory_mb(), output, as_json)
+
+
+def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
+    """Trials over the grid, each with its criterion on the held-out text."""
+    from dataclasses import replace
+
+    from loglin.decode import Decoder
+    from loglin.selection import parted, select
+    from loglin.tagger_evaluation import read_labeled
+
+    grid = {}
+    for text in given["grid"]:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise LoglinError(f"--grid is {text!r}; write NAME=V1,V2, such as l2=0.5,1,2")
+        grid[name.strip().replace("-", "_")] = [float(v) if _is_number(v) else v.strip() for v in values.split(",")]
+
+    def train(parameters: dict) -> Any:
+        inside, outside = parted(parameters, options.criterion)
+        unknown = [name for name in outside if name not in ("l1", "l2", "tol", "cutoff", "seed", "neighborhood")]
+        if unknown:
+            raise LoglinError(
+                f"--grid names {unknown[0]!r}; name l1, l2, tol, neighborhood or a setting of the criterion"
+            )
+        model = train_one(replace(options, settings={**(options.settings or {}), **inside}, **outside))
+        model.record |= {"columns": n_columns, "label_column": given["label_column"]}
+        return model
+
+    def accuracy(model: Any) -> float:
+        decoder = Decoder(model, given["threads"])
+        kind = detected_format(given["gold"], given["text_format"])
+        report = read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder)
+        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
+
+    return select(grid, train, accuracy if given["gold"] else None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _options(given: dict) -> Any:
+    """What training is asked to do."""
+    from loglin.training import Options
+
+    names = ("criterion", "optimizer", "neighborhood", "l1", "l2", "all_features", "cutoff", "dictionary", "max_iter")
+    names += ("tol", "threads", "seed", "dtype", "dev_metric")
+    given["order"] = given["order"] or (2 if given["criterion"] in LATENT else 1)
+    settings = shared.settings_of(given["settings"])
+    return Options(settings=settings, order=given["order"], **{name: given[name] for name in names})
+
+
+def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[Any, Any]:
+    """Training data, and held-out text where labels are hidden."""
+    from loglin.features.read import read_templates
+    from loglin.tagger_files import read_hidden, read_raw, read_training
+
+    if options.criterion not in LATENT:
+        if given["unlabeled"]:
+            raise LoglinError(f"criterion {options.criterion} learns from labels alone; take mixture or em")
+        kind = detected_format(data, given["text_format"])
+        templates = read_templates(template) if template or kind in ("conll", "text") else None
+        return read_training(data, kind, templates, given), None
+    labeled = bool(given["unlabeled"]) or options.criterion == "mixture"
+    kind = detected_format(data, given["text_format"], labeled)
+    templates = read_templates(template or ("trigram" if options.order == 2 else "bigram"))
+    source = read_hidden(data, kind, templates, given)
+    if not given["dev"]:
+        return source, None
+    held_kind = detected_format(given["dev"], given["text_format"], labeled=False)
+    held = read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
+    if len(held.columns) != len(source.inputs.columns):
+        raise LoglinError(
+            f"{given['dev']} has {len(held.columns)} columns, the training text {len(source.inputs.columns)}; give the "
+            "same, without labels"
+        )
+    return source, held
+
+
+def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: bool) -> None:
+    """What training did, for people or programs."""
     record = model.record
     keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
     summary = {k: record[k] for k in keys}
-    summary |= {"labels": len(labels), "sentences": record["sentences"], "tokens": record["tokens"]}
-    summary |= {
-        "seconds": seconds,
-        "peak_memory_mb": peak_memory_mb(),
-        "threads": record["threads"],
-        "model": output,
-    }
+    summary |= {"labels": len(model.labels), "sentences": record["sentences"], "tokens": record["tokens"]}
+    summary |= {"seconds": seconds, "peak_memory_mb": memory, "threads": record["threads"], "model": output}
+    summary |= {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
     if record["history"] and record["history"][-1]["score"] is not None:
         summary["dev_score"] = max(i["score"] for i in record["history"])
     if as_json:
         shared.print_json(summary)
         return
+    for warning in record.get("warnings", ()):
+        print(f"warning: {warning}", file=sys.stderr)
     print(
         f"{summary['sentences']:,} sentences, {summary['tokens']:,} tokens, {summary['labels']} labels, "
         f"{summary['n_features']:,} features"
     )
     print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
+    if "map" in record:
+        print(f"log-likelihood {record['log_likelihood']:,.3f}, with the prior (MAP) {record['map']:,.3f}")
+    if "held_criterion" in record:
+        print(f"criterion on the held-out text {record['held_criterion']:,.3f}")
     print(
         f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, features {seconds['features']:.2f}, "
         f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from loglin.errors import LoglinError
 from loglin.parallel.threads import Threads
-from loglin.structures.automaton import Automaton
+from loglin.structures.automaton import Automaton, Divergence
 from loglin.structures.lattice import Lattices, Sites, Totals
 
 
@@ -144,20 +144,36 @@ class AllSentences:
 
 
 @dataclass(frozen=True, eq=False)
+class Neighbors:
+    """Neighborhoods in whose lattices the observed sentences have paths of their own, so that one pass sums both."""
+
+    lattices: Lattices  # goals "observed"
+
+    def totals(self, W, E, weight=None, threads=None) -> Totals:
+        goals = None if weight is None else np.stack([0 * weight, weight], axis=1).reshape(-1)
+        found = self.lattices.totals(W, E, goals, threads)
+        return Totals(found.partitions[1::2], found.steps, found.entries)
+
+    def contrast(self, W: np.ndarray, E: np.ndarray, weight: np.ndarray | None, threads: Threads) -> Totals:
+        """log Σ_A − log Σ_B in place of partitions, and the difference of expectations."""
+        goals = None if weight is None else np.stack([weight, -weight], axis=1).reshape(-1)
+        found = self.lattices.totals(W, E, goals, threads)
+        return Totals(found.partitions[::2] - found.partitions[1::2], found.steps, found.entries)
+
+
+@dataclass(frozen=True, eq=False)
 class Contrast:
     """Sentences, what each is compared with, and how much each counts."""
 
     observed: Lattices  # Aᵢ, one goal each
     against: Sums  # Bᵢ
     weight: np.ndarray  # (sentences,)
-    folded: Lattices | None = None  # Aᵢ and Bᵢ as two goals of one lattice, where one pass can sum both
 
     def totals(self, W: np.ndarray, E: np.ndarray, beta: float, threads: Threads) -> tuple[np.ndarray, Totals]:
         """weightᵢ·(log Σ_A − log Σ_B) of each sentence, and the difference of expectations."""
-        if self.folded is not None and beta == 1.0:
-            found = self.folded.totals(W, E, np.stack([self.weight, -self.weight], axis=1).reshape(-1), threads)
-            ours, theirs = found.partitions[::2], found.partitions[1::2]
-            return self.weight * (ours - theirs), found
+        if isinstance(self.against, Neighbors) and beta == 1.0:
+            found = self.against.contrast(W, E, self.weight, threads)
+            return self.weight * found.partitions, found
         a = self.observed.totals(beta * W if beta != 1.0 else W, beta * E, self.weight, threads)
         b = self.against.totals(W, E, -self.weight, threads)
         values = self.weight * (a.partitions / beta - b.partitions)
@@ -165,9 +181,10 @@ class Contrast:
 
     def values(self, W: np.ndarray, E: np.ndarray, threads: Threads) -> np.ndarray:
         """log Σ_A − log Σ_B of each sentence, without weights or gradient."""
-        return (
-            self.observed.totals(W, E, None, threads).partitions - self.against.totals(W, E, None, threads).partitions
-        )
+        if isinstance(self.against, Neighbors):
+            return self.against.contrast(W, E, None, threads).partitions
+        ours, theirs = (sums.totals(W, E, None, threads).partitions for sums in (self.observed, self.against))
+        return ours - theirs
 
 
 class LatticeCriterion:
@@ -185,7 +202,12 @@ class LatticeCriterion:
         W, E = self.features.scores(np.asarray(weights, np.float64))
         value, cells, entries = 0.0, np.zeros(W.shape), np.zeros(len(E))
         for contrast in self.contrasts:
-            values, totals = contrast.totals(W, E, self.beta, self.threads)
+            try:
+                values, totals = contrast.totals(W, E, self.beta, self.threads)
+            except Divergence:
+                if self.evaluations == 1:
+                    raise
+                return math.inf, np.zeros(self.n_features)  # a search that went too far turns back
             impossible = np.flatnonzero(np.isnan(values) | (values == -math.inf))
             if len(impossible) and np.isfinite(weights).all():
                 raise LoglinError(

@@ -7,11 +7,12 @@ import os
 from loglin.estimators.language_model import LanguageModel
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
+from loglin.estimators.selection import select_tagger
 from loglin.estimators.tagger import Tagger
 from loglin.methods.settings import NAIVE_BAYES
 from loglin.model import Model, read_arrays
 
-__all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Tagger", "load"]
+__all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Tagger", "load", "select_tagger"]
 
 
 def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel:

@@ -24,8 +24,9 @@ from loglin.features.read import read_templates
 from loglin.mapping import TaggingReport
 from loglin.methods.settings import LATENT
 from loglin.model import Model
+from loglin.options import Options, labels_of
 from loglin.tagger_evaluation import Labeled
-from loglin.training import Options, labels_of, train
+from loglin.training import train
 from loglin.watch import Development
 
 
@@ -38,7 +39,7 @@ class Tagger(BaseEstimator):
         "piecewise", "m-estimation", "margin", "perceptron" (averaged), "label-likelihood", "accuracy",
         "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md). Where labels are
         hidden: "contrastive", "em", "marginal-likelihood", and "mixture" of labelled and unlabelled sentences
-        (docs/unlabelled.md).
+        (docs/unlabeled.md).
     neighborhood : what contrastive estimation compares a sentence with: "trans1" (the default), "del1word",
         "delortrans1", "del1subseq", "length", …, a transducer, or a function from a sentence to sentences.
     settings : of the criterion, such as {"nota": "selected"} for "piecewise" or {"base": "uniform"} for

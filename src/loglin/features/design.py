@@ -61,6 +61,13 @@ class Incidence:
         ptr = np.concatenate([[0], np.cumsum(keep)])[self.ptr]
         return Incidence(ptr, ids[keep], self.values[keep] if self.values.size else NO_VALUES)
 
+    def select(self, lists: np.ndarray) -> Incidence:
+        """The chosen lists, in the order given."""
+        lengths = np.diff(self.ptr)[lists]
+        ptr = np.concatenate([[0], np.cumsum(lengths)])
+        place = np.repeat(self.ptr[lists] - ptr[:-1], lengths) + np.arange(ptr[-1])
+        return Incidence(ptr, self.ids[place], self.values[place] if self.values.size else NO_VALUES)
+
     def counts(self, size: int) -> np.ndarray:
         """How many entries each of ``size`` attributes has."""
         counts = np.zeros(size, np.int64)

@@ -9,13 +9,17 @@ A label model of order 2 sees a sentence as START START y₁ … yₙ STOP, one 
     B:%edge[-2,0]                 START y z
     B:%edge[1,0]                  y z STOP
 
-in which · is any label or START. Others would need a longer n-gram.
+in which · is any label or START. Others would need a longer n-gram: of one label they are read off windows of words,
+of two they are refused.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from loglin.errors import LoglinError
+from loglin.features.extract import TemplateExtractor
+from loglin.features.index import FeatureIndex
 from loglin.features.template import Template
 
 Cells = tuple[np.ndarray, np.ndarray]  # (k,) cell of W, flat, and (k,) which of the labels, or pairs, it is of
@@ -82,3 +86,74 @@ def triple_cells(triples: np.ndarray, L: int) -> Cells:
 
 def _cell(a, b, c, L: int) -> np.ndarray:
     return (a * (L + 2) + b) * (L + 2) + c + np.zeros(1, np.int64)
+
+
+def told_by_labels(template: Template, order: int, reach: int) -> bool:
+    """Whether label n-grams tell all that a unigram template asks; ``reach`` boundary symbols tell distances apart."""
+    offsets = end_offsets(template)
+    if offsets is None or label_cells(offsets, np.empty(0, np.int64), order, 1) is None:
+        return False
+    return reach < 2 or max(offsets) != -2  # else the first token and the second have attributes of their own
+
+
+def context_templates(extractor: TemplateExtractor, order: int) -> list[Template]:
+    """The unigram templates that look at other tokens than their own, and not as label n-grams."""
+    found = [t for t in extractor.observed_templates if t.kind == "unigram" and any(i.offset for i in t.items)]
+    return [t for t in found if not told_by_labels(t, order, extractor.templates.reach)]
+
+
+def step_cells(
+    extractor: TemplateExtractor, index: FeatureIndex, order: int, unigrams: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(cell, feature) of every feature of label n-grams, and which unigram attributes are among them.
+
+    Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
+    """
+    reach = extractor.templates.reach
+    L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])
+    of_kind = {kind: extractor.template_of(kind) for kind in ("unigram", "bigram")}
+    ending = np.zeros(len(of_kind["unigram"]), bool)
+    cells: list[tuple[np.ndarray, np.ndarray]] = []  # cell, feature
+    for t, template in enumerate(extractor.observed_templates):
+        offsets, unigram = end_offsets(template), template.kind == "unigram"
+        if unigram and not (unigrams and told_by_labels(template, order, reach)):
+            continue
+        for a in np.flatnonzero(of_kind[template.kind] == t).tolist():
+            if not unigram and offsets and max(offsets) == -2 and not _is_of_a_step(extractor, t, a):
+                continue
+            ptr = index.ptr if unigram else index.bigram_ptr
+            features = np.arange(ptr[a], ptr[a + 1])
+            labels = (index.labels if unigram else index.bigram_pairs)[features].astype(np.int64)
+            found = None
+            if offsets is not None:
+                found = (label_cells if unigram else pair_cells)(offsets, labels, order, L)
+            if found is None:
+                raise not_local(template, order)
+            if unigram:
+                ending[a] = True
+            cells.append((found[0], (0 if unigram else sizes[1]) + features[found[1]]))
+    cell, which = anywhere_cells(index.pairs.astype(np.int64), order, L)
+    cells.append((cell, sizes[2] + which))
+    cell, which = triple_cells(index.triples, L)
+    cells.append((cell, sizes[3] + which))
+    rows, columns = (np.concatenate(part) for part in zip(*cells, strict=True))
+    return rows, columns, ending
+
+
+def _is_of_a_step(extractor: TemplateExtractor, t: int, attribute: int) -> bool:
+    """Whether an attribute of two labels that asks for the end two places before is that of second tokens.
+
+    Where boundary symbols tell distances, first tokens have another, but no step leads to them.
+    """
+    table, reach, key = extractor.tables[t], extractor.templates.reach, 0
+    for item in extractor.observed_templates[t].items:  # numbered as in kernels/keys.py
+        key = key * 2 * reach + min(-item.offset - 1, reach) - 1
+    return int(table.keys[attribute - table.base]) == key
+
+
+def not_local(template: Template, order: int) -> LoglinError:
+    return LoglinError(
+        f"the template {template.text} crosses two labels with more than label n-grams of order {order} tell: where "
+        "labels are hidden, templates of two labels may ask for the ends of the sentence next to them (%edge); write "
+        "U for templates of words"
+    )

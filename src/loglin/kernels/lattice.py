@@ -26,7 +26,7 @@ import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
 
-SMALL = 1e-50  # a block whose largest number is smaller is scaled up
+SMALL, LARGE = 1e-50, 1e50  # a block whose largest number is smaller or larger is scaled
 VANISHING = 1e-100  # a positive number below it makes a lattice unsafe
 
 ROW, ROWS, COLUMN, COLUMNS, PLACE, GOAL = range(6)
@@ -47,6 +47,7 @@ def sums(
     E,
     shift,
     step,
+    forbids,
     weight,
     logz,
     unsafe,
@@ -56,7 +57,7 @@ def sums(
 ):
     """log Z of the goals of lattices begin … end − 1, and with ``gradient`` expected uses, without the factor W.
 
-    W and gW are flat: the place of (a, b, c) is (a · S + b) · S + c.
+    W and gW are flat: the place of (a, b, c) is (a · S + b) · S + c. ``forbids``: some of W or E is zero.
     """
     states, most_nodes, most_arcs = 0, 0, 0
     for lattice in range(begin, end):
@@ -64,7 +65,8 @@ def sums(
         states = max(states, nodes[hi - 1, PLACE] + nodes[hi - 1, ROWS] * nodes[hi - 1, COLUMNS])
         most_nodes, most_arcs = max(most_nodes, hi - lo), max(most_arcs, arcs[hi] - arcs[lo])
     alpha, beta = np.empty(states), np.empty(states)
-    scale, larger, factor = np.empty(most_nodes), np.empty(most_nodes), np.empty(most_arcs)
+    scale, larger, least = np.empty(most_nodes), np.empty(most_nodes), np.empty(most_nodes)
+    factor = np.empty(most_arcs)
     for lattice in range(begin, end):
         safe = _forward(
             lattice,
@@ -79,10 +81,12 @@ def sums(
             E,
             shift,
             step,
+            forbids,
             logz,
             alpha,
             scale,
             larger,
+            least,
             factor,
         )
         unsafe[lattice] = not safe
@@ -101,12 +105,17 @@ def _run(labels, first, count):
 
 @kernel(fastmath=REORDER)
 def _forward(
-    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, shift, step, logz, alpha, scale, larger, factor
-):
-    """α of all nodes and log Z of the goals; whether no number may have vanished."""
+    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, shift, step, forbids, logz,
+    alpha, scale, larger, least, factor,
+):  # fmt: skip
+    """α of all nodes and log Z of the goals; whether no number may have vanished.
+
+    A block of zeros has the scale −inf. Where something is forbidden, a state may have no other way than a very
+    unlikely one, which must not vanish beside the others.
+    """
     lo, hi = lattices[lattice], lattices[lattice + 1]
     first, safe = arcs[lo], True
-    alpha[0], scale[0] = 1.0, 0.0
+    alpha[0], scale[0], least[0] = 1.0, 0.0, 1.0
     for n in range(lo + 1, hi):
         rows, column, columns, place = nodes[n, ROWS], nodes[n, COLUMN], nodes[n, COLUMNS], nodes[n, PLACE]
         run = _run(labels, column, columns)
@@ -121,6 +130,8 @@ def _forward(
             s = scale[source - lo]
             f = 1.0 if s == top else math.exp(s - top)
             factor[a - first] = f
+            if forbids and s > -math.inf and f * least[source - lo] < VANISHING:
+                safe = False
             row, before, width = nodes[source, ROW], nodes[source, COLUMN], nodes[source, COLUMNS]
             state = nodes[source, PLACE]
             for i in range(nodes[source, ROWS]):
@@ -137,7 +148,7 @@ def _forward(
                             alpha[target + k] += x * W[cell + labels[column + k]]
                     state += 1
                     target += columns * second
-        largest, smallest, i = 0.0, 1.0, place
+        largest, smallest, i = 0.0, math.inf, place
         for _ in range(rows):
             for k in range(columns):
                 y = alpha[i] * E[column + k]
@@ -146,14 +157,17 @@ def _forward(
                 if y < smallest and y > 0.0:
                     smallest = y
                 i += 1
-        if smallest < VANISHING:
-            safe = False
         larger[n - lo] = 1.0
-        if largest < SMALL and largest > 0.0:
+        if largest == 0.0:
+            top = -math.inf
+        elif largest < SMALL or largest > LARGE:
             larger[n - lo] = 1.0 / largest
             for i in range(place, place + rows * columns):
                 alpha[i] *= larger[n - lo]
             top += math.log(largest)
+        least[n - lo] = smallest * larger[n - lo]
+        if min(smallest, least[n - lo]) < VANISHING:
+            safe = False
         scale[n - lo] = top + step + shift[column]
         goal = nodes[n, GOAL]
         if goal >= 0:
@@ -187,7 +201,7 @@ def _backward(
         i = place
         for _ in range(rows):
             for k in range(columns):
-                b = beta[i]
+                b = beta[i] if alpha[i] > 0.0 else 0.0  # what nothing reaches could grow without end
                 gE[column + k] += alpha[i] * b
                 beta[i] = b * E[column + k] * larger[n - lo]
                 i += 1

@@ -2,23 +2,25 @@
 
 corpora ──► token types ──► sites: what labels a type may have, or an annotated token ──► chains (A)
                     └─────► neighborhood ──► word lattices (B)
-templates, index ──► features of label n-grams (steps) and of sites (entries)
+                                                  └──► readings: words or windows, by what templates look at
+templates, index ──► features of label n-grams (steps) and of readings (entries)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from loglin.corpus.columns import Column, Corpus, concatenate
-from loglin.criteria.lattice import AllSentences, Contrast, LatticeFeatures, Shared, Sums
+from loglin.criteria.lattice import AllSentences, Contrast, LatticeFeatures, Neighbors, Shared, Sums
 from loglin.errors import LoglinError
-from loglin.features import ends
+from loglin.features.ends import context_templates
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
+from loglin.features.template import Template
+from loglin.methods.readings import Readings, lattice_features
 from loglin.neighborhoods.alphabet import written
 from loglin.neighborhoods.lattices import WordLattices
 from loglin.neighborhoods.named import Everything, Neighborhood
@@ -102,133 +104,100 @@ class LatticeText:
         cuts = self.offsets.tolist()
         return [symbols[cuts[s] : cuts[s + 1]] for s in chosen.tolist()]
 
-    def lattices(self, words: WordLattices, order: int, goals: str = "one") -> Lattices:
-        return Lattices(words, self.sites, np.arange(self.sites.n_sites), order, goals)
+    @property
+    def readings(self) -> Readings:
+        return Readings(self.sites, self.types.corpus, np.arange(self.types.n), self.site_type)
 
-    def chains(self, order: int, chosen: np.ndarray | None = None, typed: bool = False) -> Lattices:
-        """The sentences themselves, with their sites' labels, or with all labels of their types."""
-        chosen = np.arange(self.n_sentences) if chosen is None else chosen
-        return self.lattices(WordLattices.chains(self.sentences(chosen, typed), self.sites.n_sites), order)
+    def words(self, chosen: np.ndarray, typed: bool = False) -> WordLattices:
+        """The chosen sentences themselves, with their sites' labels, or with all labels of their types."""
+        return WordLattices.chains(self.sentences(chosen, typed), self.sites.n_sites)
 
-
-def lattice_features(
-    text: LatticeText, extractor: TemplateExtractor, index: FeatureIndex, order: int
-) -> LatticeFeatures:
-    """Features of label n-grams and of (word, label) entries by the model's templates and index."""
-    for template in extractor.observed_templates:
-        if ends.end_offsets(template) is None and any(item.offset for item in template.items):
-            raise _not_local(template.text, order)
-    steps, ending = step_features(extractor, index, order)
-    S = index.n_labels + 2
-    return LatticeFeatures(
-        text.sites, steps, _entry_features(text, extractor, index, ending), (S if order == 2 else 1, S, S)
-    )
+    def chains(self, order: int) -> Lattices:
+        """All sentences themselves, with their sites' labels."""
+        return self.readings.lattices(self.words(np.arange(self.n_sentences)), order)
 
 
-def step_features(
-    extractor: TemplateExtractor, index: FeatureIndex, order: int, unigrams: bool = True
-) -> tuple[sp.csr_matrix, np.ndarray]:
-    """S: features of every label n-gram (cells, features), and which attributes (unigram ones) it covers.
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Sentences and what each is compared with, as words."""
 
-    Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
-    """
-    L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])
-    of_kind = {kind: extractor.template_of(kind) for kind in ("unigram", "bigram")}
-    ending = np.zeros(len(of_kind["unigram"]), bool)
-    cells: list[tuple[np.ndarray, np.ndarray]] = []  # cell, feature
-    for t, template in enumerate(extractor.observed_templates):
-        offsets, unigram = ends.end_offsets(template), template.kind == "unigram"
-        if unigram and (offsets is None or not unigrams):
-            continue
-        for a in np.flatnonzero(of_kind[template.kind] == t).tolist():
-            ptr = index.ptr if unigram else index.bigram_ptr
-            features = np.arange(ptr[a], ptr[a + 1])
-            labels = (index.labels if unigram else index.bigram_pairs)[features].astype(np.int64)
-            found = None
-            if offsets is not None:
-                found = (ends.label_cells if unigram else ends.pair_cells)(offsets, labels, order, L)
-            if found is None:
-                raise _not_local(template.text, order)
-            if unigram:
-                ending[a] = True
-            cells.append((found[0], (0 if unigram else sizes[1]) + features[found[1]]))
-    cell, which = ends.anywhere_cells(index.pairs.astype(np.int64), order, L)
-    cells.append((cell, sizes[2] + which))
-    cell, which = ends.triple_cells(index.triples, L)
-    cells.append((cell, sizes[3] + which))
-    rows, columns = (np.concatenate(part) for part in zip(*cells, strict=True))
-    n_cells = (L + 2) ** 3 if order == 2 else (L + 2) ** 2
-    return sp.csr_matrix((np.ones(len(rows)), (rows, columns)), (n_cells, index.n_features)), ending
+    observed: WordLattices
+    against: WordLattices | None  # None: all sentences
+    weight: np.ndarray  # (sentences,)
+    folds: bool = False  # whether the lattices compared with hold the observed sentences, with the same labels
 
 
-def _not_local(template: str, order: int) -> LoglinError:
-    return LoglinError(
-        f"the template {template} looks beyond a word and its labels, which a lattice of order {order} does not tell: "
-        "write templates of the word itself such as %x[0,0], B, T, or of the ends of the sentence (%edge)"
-    )
-
-
-def _entry_features(
-    text: LatticeText, extractor: TemplateExtractor, index: FeatureIndex, ending: np.ndarray
-) -> sp.csr_matrix:
-    """F: the features of every (site, label), those of sentence ends left out."""
-    design = extractor.transform(text.types.corpus)
-    tokens = design.tokens.with_ids(design.tokens.ids)
-    keep = ~ending[tokens.ids]
-    type_of = np.repeat(np.arange(text.types.n), np.diff(tokens.ptr))[keep]
-    attribute = tokens.ids[keep]
-    value = tokens.values[keep] if tokens.values.size else np.ones(len(attribute))
-    counts = np.diff(index.ptr)[attribute]
-    starts = np.repeat(index.ptr[attribute] - np.cumsum(counts) + counts, counts)
-    feature = starts + np.arange(counts.sum())
-    first = text.sites.ptr[: text.types.n + 1]
-    entry = np.full((text.types.n, index.n_labels), -1)
-    entry[np.repeat(np.arange(text.types.n), np.diff(first)), text.sites.labels[: first[-1]]] = np.arange(first[-1])
-    rows = entry[np.repeat(type_of, counts), index.labels[feature]]
-    there = rows >= 0
-    of_types = sp.csr_matrix(
-        (np.repeat(value, counts)[there], (rows[there], feature[there])), (first[-1], index.n_features)
-    )
-    if text.sites.n_sites == text.types.n:
-        return of_types
-    site = np.repeat(np.arange(text.sites.n_sites), np.diff(text.sites.ptr))
-    return of_types[entry[text.site_type[site], text.sites.labels]]
-
-
-def contrasts(
-    text: LatticeText,
-    order: int,
-    neighborhood: Neighborhood,
-    labelled: np.ndarray,  # (sentences,) bool: compared with themselves alone
-    weight: np.ndarray,  # (sentences,)
-    labels: list,
-    n_varying: int,  # so many types, the first, may take the place of another
-) -> list[Contrast]:
-    """What every sentence is compared with: labelled ones with their other labels, the rest with their neighbors."""
-    some, rest = np.flatnonzero(labelled & (weight > 0)), np.flatnonzero(~labelled & (weight > 0))
+def comparisons(
+    text: LatticeText, neighborhood: Neighborhood, labeled: np.ndarray, weight: np.ndarray
+) -> list[Comparison]:
+    """Labelled sentences against themselves with other labels, the rest against their neighbors."""
+    some, rest = np.flatnonzero(labeled & (weight > 0)), np.flatnonzero(~labeled & (weight > 0))
     found = []
     if len(some):
-        found.append(Contrast(text.chains(order, some), text.chains(order, some, typed=True), weight[some]))
-    if len(rest):
-        ours, typed = text.chains(order, rest), text.sentences(rest, True)
-        if isinstance(neighborhood, Everything):
-            ptr = text.sites.ptr[: n_varying + 1]
-            words_of = Sites(ptr, text.sites.labels[: ptr[-1]], text.sites.n_labels)
-            return [*found, Contrast(ours, AllSentences(words_of, len(rest), labels, order), weight[rest])]
-        words = neighborhood.lattices(typed, text.types.n, text.types.tokens, None, np.arange(n_varying))
-        annotated = (text.token_sites >= text.types.n).any()
-        if words.separate:
-            found.append(Contrast(ours, _shared(text, words, order), weight[rest]))
-        else:
-            both = text.lattices(words, order, goals="observed")
-            against = text.lattices(words, order)
-            found.append(Contrast(ours, against, weight[rest], None if annotated else both))
-    return found
+        found.append(Comparison(text.words(some), text.words(some, typed=True), weight[some]))
+    if not len(rest):
+        return found
+    if isinstance(neighborhood, Everything):
+        return [*found, Comparison(text.words(rest), None, weight[rest])]
+    n = text.types.n
+    around = neighborhood.lattices(text.sentences(rest, True), n, text.types.tokens, None, np.arange(n))
+    annotated = bool((text.token_sites >= n).any())
+    return [*found, Comparison(text.words(rest), around, weight[rest], not (around.separate or annotated))]
 
 
-def _shared(text: LatticeText, words: WordLattices, order: int) -> Sums:
+def features_and_contrasts(
+    text: LatticeText,
+    extractor: TemplateExtractor,
+    index: FeatureIndex,
+    order: int,
+    neighborhood: Neighborhood,
+    labeled: np.ndarray,  # (sentences,) bool: compared with themselves alone
+    weight: np.ndarray,  # (sentences,)
+    labels: list,
+) -> tuple[LatticeFeatures, list[Contrast]]:
+    """What the criterion on a text sums, and the features that it sums by."""
+    readings, compared = text.readings, comparisons(text, neighborhood, labeled, weight)
+    looking = context_templates(extractor, order)
+    if looking and compared:
+        readings, compared = _in_windows(readings, compared, looking, neighborhood)
+    features = lattice_features(readings, extractor, index, order)
+    return features, [contrast_of(c, readings, text.types.n, order, labels) for c in compared]
+
+
+def _in_windows(
+    readings: Readings, compared: list[Comparison], looking: list[Template], neighborhood: Neighborhood
+) -> tuple[Readings, list[Comparison]]:
+    """The comparisons with every word in the window that the templates look at."""
+    batches = []
+    for c in compared:
+        if c.against is None or c.against.pools:
+            raise LoglinError(
+                f"the template {looking[0].text} looks at neighboring words, but in the neighborhood "
+                f"{neighborhood.name} any word may stand beside any other; leave the template out, or take a "
+                "neighborhood of edited sentences such as trans1"
+            )
+        batches += [c.observed, c.against]
+    offsets = [item.offset for template in looking for item in template.items]
+    readings, wide = readings.in_windows(batches, max(0, -min(offsets)), max(0, *offsets))
+    pairs = zip(compared, wide[::2], wide[1::2], strict=True)
+    return readings, [replace(c, observed=observed, against=against) for c, observed, against in pairs]
+
+
+def contrast_of(c: Comparison, readings: Readings, n_types: int, order: int, labels: list) -> Contrast:
+    """The lattices of labels of a comparison; ``n_types`` words can stand in any sentence."""
+    ours = readings.lattices(c.observed, order)
+    if c.against is None:
+        words_of = readings.sites.select(np.arange(n_types))
+        return Contrast(ours, AllSentences(words_of, len(c.weight), labels, order), c.weight)
+    if c.against.separate:
+        return Contrast(ours, _shared(readings.sites, c.against, order), c.weight)
+    if c.folds:
+        return Contrast(ours, Neighbors(readings.lattices(c.against, order, goals="observed")), c.weight)
+    return Contrast(ours, readings.lattices(c.against, order), c.weight)
+
+
+def _shared(sites: Sites, words: WordLattices, order: int) -> Sums:
     """Lattices that sentences share, with their pools as further sites."""
-    sites, L = text.sites, text.sites.n_labels
     ptr, labels, counts, members = [0], [], [], []
     for pool in words.pools:
         entries = np.concatenate([np.arange(b, e) for b, e in zip(sites.ptr[pool], sites.ptr[pool + 1], strict=True)])
@@ -241,7 +210,7 @@ def _shared(text: LatticeText, words: WordLattices, order: int) -> Sums:
     more = Sites(
         np.concatenate([sites.ptr, sites.n_entries + np.array(ptr[1:], np.int64)]),
         np.concatenate([sites.labels, *labels]).astype(np.int32),
-        L,
+        sites.n_labels,
     )
     cuts = np.concatenate([[0], *counts]).cumsum().astype(np.int64)
     site_of = np.concatenate([np.arange(words.n_symbols), sites.n_sites + np.arange(len(words.pools))])

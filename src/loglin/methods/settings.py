@@ -24,8 +24,15 @@ _BASE = {"columns": (None, "column numbers"), "smoothing": (1.0, NUMBER), "prior
 _BASE |= {"transition_smoothing": (0.0, NUMBER)}
 _START = {"init": (None, "a criterion or a model")}
 _FROM_CRF = {"init": ("crf", "a criterion or a model")}
-_HIDDEN = {"labels": (0, WHOLE), "starts": (1, WHOLE), "annealing": (1.0, NUMBER), "annealing_rate": (1.5, NUMBER)}
+_HIDDEN: dict[str, tuple[Any, Any]] = {
+    "labels": (0, WHOLE),
+    "starts": (1, WHOLE),
+    "annealing": (1.0, NUMBER),
+    "annealing_rate": (1.5, NUMBER),
+}
 _LATENT = _HIDDEN | {"deviation": (0.3, NUMBER)}
+EM = _HIDDEN | {"smoothing": (1.0, NUMBER), "columns": (None, "column numbers")}
+EM |= {"start": ("uniform", ("uniform", "per-tag", "random"))}
 CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "crf": dict(_START),
     "perceptron": _START | {"averaged": (True, FLAG)},
@@ -50,7 +57,7 @@ CRITERIA: dict[str, dict[str, tuple[Any, Any]]] = {
     "contrastive": dict(_LATENT),
     "mixture": _LATENT | {"weight": (1.0, NUMBER)},
     "marginal-likelihood": dict(_LATENT),
-    "em": _HIDDEN | {"smoothing": (0.0, NUMBER), "start": ("per-tag", ("per-tag", "uniform", "random"))},
+    "em": EM,
 }
 LATENT = ("contrastive", "mixture", "marginal-likelihood", "em")  # labels may be hidden; they learn on lattices
 NEIGHBORHOODS = ("contrastive", "mixture")  # compare sentences with their neighbors

@@ -206,7 +206,7 @@ def _named(text: str) -> Neighborhood:
         kind = "cannot be part of a union" if missing.lower() in plain else "is neither a neighborhood nor a file"
         raise LoglinError(
             f"{missing!r} {kind}; the neighborhoods are {', '.join(NAMES)}, unions such as del1word+trans1, "
-            "and files of transducers"
+            "and files of transducers (functions are given in Python, not by name)"
         )
     return Edits(Transducer.union(known, "+".join(part.name for part in known)))
 

@@ -95,6 +95,11 @@ class Transducer:
     def states(self) -> set[int]:
         return {0, *self.final, *(q for a in self.arcs for q in (a.source, a.target))}
 
+    @property
+    def words(self) -> list[str]:
+        """Those that it writes of itself."""
+        return list(dict.fromkeys(s.word for a in self.arcs for s in a.operation.steps if s.writes == LITERAL))
+
     def order(self) -> list[int]:
         """States so that every arc that reads nothing leads onwards; a loop of such arcs is refused."""
         silent = [a for a in self.arcs if a.operation.reads == 0]

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabelled_tagging import CRF, EM, HMM, MAX_ITER, Curve, Data, contrastive, curve, draw, load
+from loglin.reproduce.unlabeled_tagging import CRF, EM, HMM, MAX_ITER, Curve, Data, contrastive, curve, draw, load
 
 DRAWS = True
 SIZES = (12_000, 24_000, 48_000, 96_000)  # words; the sample has fewer than the last without the development text

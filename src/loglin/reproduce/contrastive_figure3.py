@@ -9,7 +9,7 @@ from pathlib import Path
 
 from loglin.reproduce.contrastive_table3 import SETTING, Curves, remarks_of, runs
 from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabelled_tagging import Data, draw, file_word
+from loglin.reproduce.unlabeled_tagging import Data, draw, file_word
 
 DRAWS = True
 REMARKS = [

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabelled_tagging import DICTIONARIES, EM, FULL, Curve, Data, contrastive, curve, load
+from loglin.reproduce.unlabeled_tagging import DICTIONARIES, EM, FULL, Curve, Data, contrastive, curve, load
 
 WORDS, QUICK = 24_000, 3_000
 CRITERIA = (

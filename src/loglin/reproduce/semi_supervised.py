@@ -21,12 +21,12 @@ from loglin.estimators.tagger import Tagger
 from loglin.mapping import TaggingReport
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabelled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
+from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
 from loglin.significance import compare
 
 DRAWS = True
 WORDS, QUICK = 72_000, 3_000
-LABELLED, QUICK_LABELLED = (0, 10, 50, 100, 500), (0, 20)  # sentences, and all
+LABELED, QUICK_LABELED = (0, 10, 50, 100, 500), (0, 20)  # sentences, and all
 QUICK_TEST = 200  # sentences
 COMPARED = 100
 NEIGHBORHOODS = ("trans1", "delortrans1")
@@ -50,7 +50,7 @@ class Condition:
     """A dictionary, the tags that go with it, and the features."""
 
     name: str
-    dictionary: str  # of unlabelled_tagging.DICTIONARIES
+    dictionary: str  # of unlabeled_tagging.DICTIONARIES
     coarse: bool
     spelling: bool
     weights: tuple[float, ...]  # γ
@@ -160,20 +160,20 @@ def point(
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    conditions, labelled = (CONDITIONS[:1], QUICK_LABELLED) if quick else (CONDITIONS, LABELLED)
+    conditions, labeled = (CONDITIONS[:1], QUICK_LABELED) if quick else (CONDITIONS, LABELED)
     words, test = (QUICK, QUICK_TEST) if quick else (WORDS, None)
-    return make_table(conditions, words, test, labelled, progress, threads)
+    return make_table(conditions, words, test, labeled, progress, threads)
 
 
 def make_table(
     conditions: Sequence[Condition],
     n_words: int,
     n_test: int | None,
-    labelled: Sequence[int],
+    labeled: Sequence[int],
     progress: Callable[[str], None],
     threads: int | None,
 ) -> Table:
-    """``labelled`` are numbers of sentences with tags, beside all of the first so many words."""
+    """``labeled`` are numbers of sentences with tags, beside all of the first so many words."""
     began = time.perf_counter()
     rows: list[Row] = []
     remarks: list[str] = []
@@ -183,14 +183,14 @@ def make_table(
         test, everything = data.between.part(0, n_test), len(data.training.words)
         points: dict[str, list[Point]] = {}
         for method in methods(condition):
-            sizes = [n for n in labelled if n or method.without]
+            sizes = [n for n in labeled if n or method.without]
             sizes += [everything] if method.name in ("CRF", "EM") else []
             points[method.name] = [point(method, data, test, n, progress, threads) for n in sizes]
             rows += [row for p in points[method.name] for row in _rows(f"{method.name}, {condition.name}", p)]
         chance = points["EM"][0].selected.random_accuracy
         assert chance is not None
         rows.append(Row(f"random, {condition.name}", "all words", None, 100 * chance))
-        remarks.append(_verdict(condition, points, test, labelled))
+        remarks.append(_verdict(condition, points, test, labeled))
         title = f"Held-out words tagged correctly: {condition.name}"
         drawings[file_word(condition.dictionary)] = partial(_draw, title=title, points=points)
     remarks += _remarks(conditions, data, test)
@@ -221,9 +221,9 @@ def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[st
     return [remark.format(**numbers) for remark in REMARKS]
 
 
-def _verdict(condition: Condition, points: dict[str, list[Point]], test: Text, labelled: Sequence[int]) -> str:
+def _verdict(condition: Condition, points: dict[str, list[Point]], test: Text, labeled: Sequence[int]) -> str:
     """Mixtures against the CRF of the same tagged sentences."""
-    n = COMPARED if COMPARED in labelled else max(labelled)
+    n = COMPARED if COMPARED in labeled else max(labeled)
     outputs = {name: next(p.tags for p in found if p.n == n) for name, found in points.items()}
     verdicts = []
     for name in (name for name in outputs if name.startswith("mixture")):

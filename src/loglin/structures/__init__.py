@@ -2,6 +2,7 @@
 
 from loglin.structures.automaton import Automaton
 from loglin.structures.chain import Chain
+from loglin.structures.lattice import Lattice, Lattices, Sites
 from loglin.structures.local import Local
 
-__all__ = ["Automaton", "Chain", "Local"]
+__all__ = ["Automaton", "Chain", "Lattice", "Lattices", "Local", "Sites"]

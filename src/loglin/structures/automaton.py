@@ -23,6 +23,10 @@ DENSE = 2000  # states of a component; larger ones are factorized as sparse matr
 SLOWEST = 1e12  # expected steps in a component; beyond it rounding decides whether its sum is finite
 
 
+class Divergence(LoglinError):
+    """A sum over all paths that has no limit."""
+
+
 @dataclass(frozen=True, eq=False)
 class Expectations:
     arcs: np.ndarray  # (arcs,) how often each is used
@@ -112,7 +116,7 @@ class Automaton:
 
     def _diverge(self, state: int, size: int) -> None:
         others = f" and {size - 1} states that share cycles with it" if size > 1 else ""
-        raise LoglinError(
+        raise Divergence(
             f"the sum over all paths has no limit: the cycles through {self.name(state)}{others} weigh too much; "
             "lower the weights of their arcs, for example by a stronger penalty"
         )

@@ -45,6 +45,21 @@ class Sites:
         ptr = np.concatenate([[0], np.cumsum(allowed.sum(axis=1))]).astype(np.int64)
         return cls(ptr, np.nonzero(allowed)[1].astype(np.int32), allowed.shape[1])
 
+    def select(self, chosen: np.ndarray) -> Sites:
+        """The chosen sites, in the order given."""
+        counts = np.diff(self.ptr)[chosen]
+        ptr = np.concatenate([[0], np.cumsum(counts)])
+        place = np.repeat(self.ptr[chosen] - ptr[:-1], counts) + np.arange(ptr[-1])
+        return Sites(ptr, self.labels[place], self.n_labels)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """For every site, START and STOP the first site with the same labels: (sites + 2,) int32."""
+        seen: dict[bytes, int] = {}
+        labels, cuts = self.labels.tobytes(), (self.ptr * self.labels.itemsize).tolist()
+        rows = [seen.setdefault(labels[b:e], s) for s, (b, e) in enumerate(pairwise(cuts))]
+        return np.array([*rows, self.n_sites, self.n_sites + 1], np.int32)
+
     @property
     def n_sites(self) -> int:
         return len(self.ptr) - 1
@@ -84,7 +99,7 @@ class Lattices:
         self.labels = np.concatenate([sites.labels, [L, L + 1, 0]]).astype(np.int32)
         self.lattices, read, self.arcs, self.sources = kernels.expand(
             words.states, words.arcs, words.targets, words.symbols, words.final,
-            np.asarray(site_of, np.int32), self._rows(), order, n + 1, kinds,
+            np.asarray(site_of, np.int32), sites.rows, order, n + 1, kinds,
         )  # fmt: skip
         before = read[:, 0] if order == 2 else np.full(len(read), n + 2)
         size = count[before] * count[read[:, 1]]
@@ -99,14 +114,6 @@ class Lattices:
         total = np.concatenate([[0], np.cumsum(work)])[self.arcs][self.lattices]
         cells = self.shape[0] * self.shape[1] * self.shape[2]
         self.chunks = chunks_by_size(total, int(np.clip(self.n_arcs / (ARCS_PER_CELL * cells), 1, 16)))
-
-    def _rows(self) -> np.ndarray:
-        """For every site, START and STOP the first site with the same labels."""
-        sites = self.sites
-        seen: dict[bytes, int] = {}
-        labels, cuts = sites.labels.tobytes(), (sites.ptr * sites.labels.itemsize).tolist()
-        rows = [seen.setdefault(labels[b:e], s) for s, (b, e) in enumerate(pairwise(cuts))]
-        return np.array([*rows, sites.n_sites, sites.n_sites + 1], np.int32)
 
     @property
     def n_goals(self) -> int:
@@ -129,6 +136,7 @@ class Lattices:
         threads = threads or Threads(1)
         W, E = np.ascontiguousarray(W, np.float64), np.append(E, np.zeros(3))
         scaled, step, shares, shift, safe = self._scaled(W, E)
+        forbids = not (scaled.all() and shares.all())
         logz, unsafe = np.full(self.n_goals, -math.inf), np.full(self.n, not safe)
         wanted = weight is not None
         w = np.asarray(weight, np.float64) if wanted else np.empty(0)
@@ -136,7 +144,7 @@ class Lattices:
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             gW, gE = np.zeros(cells.shape), np.zeros(entries.shape)
-            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step)
+            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
             kernels.sums(begin, end, *self._layout, *flat, w, logz, unsafe, wanted, gW.reshape(-1), gE)
             return gW, gE
 

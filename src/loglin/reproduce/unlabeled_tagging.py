@@ -133,7 +133,7 @@ class Criterion:
     options: Mapping[str, Any]  # what a Tagger is told
     settings: Mapping[str, Any] = field(default_factory=dict)  # of its criterion
     smoothed: tuple[str, ...] = ()  # the settings that are λ; without them the prior is Gaussian, of variance σ²
-    labelled: bool = False  # learns from tags
+    labeled: bool = False  # learns from tags
 
     @property
     def prior(self) -> str:
@@ -162,13 +162,13 @@ EM = tuple(  # HMMs of order 2, whose emissions begin at 1 / (words of the tag) 
     for name, start in (("EM, per-tag start", "per-tag"), ("EM, uniform start", "uniform"))
 )
 # conditional likelihood among the tags of the dictionary, with the features of contrastive models
-CRF = Criterion("supervised CRF", {"criterion": "mixture", "template": "trigram"}, labelled=True)
+CRF = Criterion("supervised CRF", {"criterion": "mixture", "template": "trigram"}, labeled=True)
 HMM = Criterion(
     "supervised HMM",
     {"criterion": "hmm", "order": 2},
     {"oov": "unseen"},
     ("smoothing", "transition_smoothing"),
-    labelled=True,
+    labeled=True,
 )
 
 
@@ -229,12 +229,12 @@ def shown(strength: float) -> str:
 
 def run_once(criterion: Criterion, data: Data, strength: float, threads: int | None) -> tuple[Run, Model]:
     """Train with one prior, tag the training text, and look at the development text."""
-    text, held, labelled = data.training, data.development, criterion.labelled
-    more = {"dictionary": data.dictionary, "threads": threads} | ({} if labelled else {"dev": held.words})
+    text, held, labeled = data.training, data.development, criterion.labeled
+    more = {"dictionary": data.dictionary, "threads": threads} | ({} if labeled else {"dev": held.words})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-        tagger = criterion.tagger(strength, **more).fit(text.words, text.tags if labelled else None)
-    if labelled:
+        tagger = criterion.tagger(strength, **more).fit(text.words, text.tags if labeled else None)
+    if labeled:
         value = tagger.evaluate_unsupervised(held.words, held.tags).ambiguous_accuracy or 0.0
     else:
         value = tagger.model_.record["held_criterion"]

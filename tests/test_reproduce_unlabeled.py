@@ -16,16 +16,16 @@ from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.ingredients import generate
-from loglin.latent import unlabelled_value
+from loglin.latent import unlabeled_value
 from loglin.reproduce import (
     contrastive_figure2,
     contrastive_figure3,
     contrastive_table3,
     figures,
     semi_supervised,
-    unlabelled_tagging,
+    unlabeled_tagging,
 )
-from loglin.reproduce.unlabelled_tagging import (
+from loglin.reproduce.unlabeled_tagging import (
     COARSE,
     DICTIONARIES,
     EM,
@@ -70,7 +70,7 @@ def checked(table, folder) -> dict[str, float]:
 
 
 def a_run(tiny: Data, strength: float, held: float, ambiguous: float, everything: float) -> Run:
-    report = unlabelled_tagging.run_once(contrastive("trans1"), tiny, 1.0, 1)[0].report
+    report = unlabeled_tagging.run_once(contrastive("trans1"), tiny, 1.0, 1)[0].report
     return Run(strength, held, replace(report, ambiguous_accuracy=ambiguous, accuracy=everything))
 
 
@@ -108,7 +108,7 @@ def test_curves_are_circled_where_selected(tiny, tmp_path, monkeypatch):
     runs = [a_run(tiny, strength, held, held, 0.5) for strength, held in ((0.0, 0.1), (1.0, 0.6), (10.0, 0.2))]
     contrastively = [replace(run, strength=run.strength or math.inf) for run in runs]
     curves = {"EM": Curve(EM[0], runs), "TRANS1": Curve(contrastive("trans1"), contrastively)}
-    unlabelled_tagging.draw(tmp_path / "x.png", "T", curves)
+    unlabeled_tagging.draw(tmp_path / "x.png", "T", curves)
     axes = drawn[0].axes[0]
     circles = [line for line in axes.lines if line.get_fillstyle() == "none"]
     assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in circles] == [(1.0, 60.0), (1.0, 60.0)]
@@ -131,7 +131,7 @@ def test_no_half_knows_its_own_tags(tiny, monkeypatch):
             asked.append((list(self.tagged), list(range(begin, begin + len(words)))))
             return replace(report, accuracy=len(asked) / 10)
 
-    report = unlabelled_tagging.run_once(contrastive("trans1"), tiny, 1.0, 1)[0].report
+    report = unlabeled_tagging.run_once(contrastive("trans1"), tiny, 1.0, 1)[0].report
     monkeypatch.setattr(semi_supervised.Method, "fitted", lambda self, choice, data, tagged, threads: Judge(tagged))
     method = semi_supervised.Method("CRF", ())
     score = semi_supervised.half_by_half(method, (contrastive("trans1"), 1.0), tiny, 5, 1)
@@ -246,7 +246,7 @@ def treebank():
     corpus_folder("treebank")
     whole = datasets.load("treebank")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unlabelled_tagging.datasets, "load", lambda name: whole)
+        patch.setattr(unlabeled_tagging.datasets, "load", lambda name: whole)
         yield whole
 
 
@@ -256,13 +256,13 @@ def test_coarse_tags(treebank):
     assert set(TO_COARSE) == set(tags)
     assert sum(len(names.split()) for names in COARSE.values()) == 45  # none in two places
     assert len(COARSE) == 17
-    data = unlabelled_tagging.load(24_000, coarse=True)
+    data = unlabeled_tagging.load(24_000, coarse=True)
     assert data.dictionary[0] == sorted(COARSE)
 
 
 def test_parts_of_the_text(treebank):
-    sizes = {n: unlabelled_tagging.load(n, coarse=False).training for n in (12_000, 24_000, 48_000, 96_000)}
-    data = unlabelled_tagging.load(24_000, coarse=False)
+    sizes = {n: unlabeled_tagging.load(n, coarse=False).training for n in (12_000, 24_000, 48_000, 96_000)}
+    data = unlabeled_tagging.load(24_000, coarse=False)
     assert (data.training.n_words, len(data.training.words)) == (24_020, 1_021)
     assert (data.development.n_words, len(data.development.words)) == (5_001, 207)
     parts = (data.training, data.between, data.development)
@@ -275,7 +275,7 @@ def test_parts_of_the_text(treebank):
 
 def test_dilution(treebank):
     """Random tagging of all words, in %, and tags a token, as a prototype counted them."""
-    data = unlabelled_tagging.load(24_000, coarse=True)
+    data = unlabeled_tagging.load(24_000, coarse=True)
     words = from_sentences(data.training.words).columns[0]
     found = {how: data.diluted(how).dictionary[1].allowed(words).sum(axis=1) for how in DICTIONARIES}
     chance = [round(100 * np.mean(1 / choices), 1) for choices in found.values()]
@@ -292,18 +292,18 @@ KNOWN = {  # θ = 0, 24K words, 17 tags
 
 
 def test_criteria_at_zero(treebank):
-    data = unlabelled_tagging.load(24_000, coarse=True)
+    data = unlabeled_tagging.load(24_000, coarse=True)
     corpus = from_sentences(data.training.words)
     for name, value in KNOWN.items():
         tagger = contrastive(name).tagger(1.0, dictionary=data.dictionary, max_iter=1, threads=1)
         model = tagger.fit(data.training.words).model_
         nothing = replace(model, weights=np.zeros_like(model.weights))
-        assert unlabelled_value(nothing, corpus) == pytest.approx(value, abs=1e-3), name
+        assert unlabeled_value(nothing, corpus) == pytest.approx(value, abs=1e-3), name
 
 
 def test_trans1_at_24_thousand_words(treebank):
-    data = unlabelled_tagging.load(24_000, coarse=False)
-    run, model = unlabelled_tagging.run_once(contrastive("trans1"), data, 2.0, None)
+    data = unlabeled_tagging.load(24_000, coarse=False)
+    run, model = unlabeled_tagging.run_once(contrastive("trans1"), data, 2.0, None)
     assert model.record["objective"] == pytest.approx(2012.4, rel=2e-3)
     assert model.record["converged"]
     assert run.accuracy(ambiguous=True) == pytest.approx(84.5, abs=1)

@@ -1,0 +1,166 @@
+"""What learning without labels costs: contrastive gradients and EM steps on the treebank sample, in one run.
+
+    python benchmarks/lattices.py
+
+24,020 words, 45 tags, the dictionary of all words, order 2, the template `trigram`. A gradient is a whole evaluation of
+the criterion, from weights to value and gradient; an EM step is expectation and maximization. The best of several
+repeats is taken. Growth: the same sentences four times. hmmlearn: one EM step of order 1 with 45 nameless states on the
+same words, scaled, not in logarithms, which is its quicker way. The data are found through LOGLIN_DATA. Writes
+docs/benchmarks/lattices.json and lattices.md.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+
+from loglin.corpus import datasets
+from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.labels import Gold
+from loglin.criteria.lattice import Neighbors
+from loglin.features.dictionary import TagDictionary, dictionary_of
+from loglin.features.extract import TemplateExtractor
+from loglin.features.read import read_templates
+from loglin.latent import lattice_criterion, lattice_text, possible_labels
+from loglin.methods.em import HiddenText
+from loglin.methods.lattice import TokenTypes
+from loglin.methods.settings import checked_settings
+from loglin.options import Options
+from loglin.parallel.threads import Threads
+from loglin.training import _problem
+
+ROOT = Path(__file__).resolve().parent.parent
+WORDS, REPEATS = 24_000, 15
+NEIGHBORHOODS = ("trans1", "delortrans1", "del1word", "del1subseq", "length")
+
+
+def best_of(function, repeats: int = REPEATS) -> float:
+    found = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def treebank() -> tuple[list[list[str]], list, TagDictionary]:
+    corpus = datasets.load("treebank")
+    mapping: dict[str, dict[str, None]] = {}
+    for sentence in corpus.sentences():
+        for word, tag in sentence:
+            mapping.setdefault(word, {})[tag] = None
+    names, dictionary = dictionary_of(mapping)
+    end = int(np.searchsorted(corpus.offsets, WORDS))
+    return [[word for word, _ in s] for s in corpus.sentences()[:end]], names, dictionary
+
+
+def gradient(corpus: Corpus, names: list, dictionary: TagDictionary, around: str, threads: int):
+    """A criterion at weights that are not zero."""
+    options = Options("contrastive", order=2, dictionary=(names, dictionary), neighborhood=around, threads=threads)
+    extractor = TemplateExtractor(read_templates("trigram"))
+    design = extractor.fit(corpus)
+    problem = _problem(design, extractor, names, possible_labels(corpus, dictionary, len(names)), options, None)
+    problem.hidden = Gold.hidden(corpus.n_tokens, len(names))
+    criterion = lattice_criterion(checked_settings("contrastive", None), problem, dictionary, options)
+    weights = 0.5 * np.random.default_rng(0).standard_normal(criterion.n_features)
+    return criterion, weights
+
+
+def em_step(corpus: Corpus, names: list, dictionary: TagDictionary | None, order: int, threads: int):
+    types = TokenTypes.of(corpus)
+    text = lattice_text(types, corpus.offsets, dictionary, None, len(names))
+    hidden = HiddenText(text, names, order, None, 0.1, None, Threads(threads))
+    hmm = hidden.start("random", np.random.default_rng(0))
+    return lambda: hidden.maximized(hidden.expected(hmm, 1.0)[1])
+
+
+def hmmlearn_step(corpus: Corpus, states: int):
+    from hmmlearn.hmm import CategoricalHMM
+
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)
+    codes, lengths = corpus.columns[0].codes.astype(np.int64)[:, None], np.diff(corpus.offsets)
+    rng, V = np.random.default_rng(0), int(codes.max()) + 1
+    model = CategoricalHMM(states, n_iter=1, tol=-np.inf, init_params="", implementation="scaling")
+    model.startprob_, model.n_features = np.full(states, 1 / states), V
+    model.transmat_ = np.full((states, states), 1 / states)
+    model.emissionprob_ = rng.dirichlet(np.ones(V), states)
+    return lambda: model.fit(codes, lengths)
+
+
+def measured() -> dict:
+    sentences, names, dictionary = treebank()
+    small, large = from_sentences(sentences), from_sentences(sentences * 4)
+    found: dict = {"words": small.n_tokens, "sentences": small.n_sentences, "gradients": {}}
+    steps = {threads: em_step(small, names, dictionary, 2, threads) for threads in (1, 2)}
+    step = best_of(steps[1])
+    found["em"] = {"seconds": step, "two threads": best_of(steps[2])}
+    for around in NEIGHBORHOODS:
+        criterion, weights = gradient(small, names, dictionary, around, 1)
+        seconds = best_of(lambda c=criterion, w=weights: c(w))
+        (contrast,) = criterion.contrasts
+        arcs = contrast.against.lattices.n_arcs  # type: ignore[attr-defined]
+        arcs += 0 if isinstance(contrast.against, Neighbors) else contrast.observed.n_arcs
+        found["gradients"][around] = {"seconds": seconds, "em steps": seconds / step, "label arcs": arcs}
+        found["gradients"][around]["million label arcs a second"] = arcs / seconds / 1e6
+    times = {}
+    for name, corpus in (("one", small), ("four", large)):
+        for threads in (1, 2):
+            criterion, weights = gradient(corpus, names, dictionary, "trans1", threads)
+            times[name, threads] = best_of(lambda c=criterion, w=weights: c(w))
+    found["growth"] = {"four times the data": times["four", 1] / times["one", 1]}
+    found["threads"] = {"24K": times["one", 1] / times["one", 2], "96K": times["four", 1] / times["four", 2]}
+    ours = best_of(em_step(small, [f"L{i}" for i in range(45)], None, 1, 1), 3)
+    theirs = best_of(hmmlearn_step(small, 45), 3)
+    found["hmmlearn"] = {"ours": ours, "theirs": theirs, "ratio": theirs / ours}
+    found["peak_memory_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return found
+
+
+def page(found: dict) -> str:
+    em = found["em"]["seconds"]
+    lines = [
+        "# Lattices",
+        "",
+        f"{found['words']:,} words, {found['sentences']:,} sentences of the treebank sample, 45 tags, order 2; one "
+        "thread.",
+        "",
+        "| | milliseconds | EM steps | label arcs | million label arcs a second |",
+        "|---|---:|---:|---:|---:|",
+        f"| EM step | {1e3 * em:.1f} | 1 | | |",
+    ]
+    for name, row in found["gradients"].items():
+        lines.append(
+            f"| {name} | {1e3 * row['seconds']:.1f} | {row['em steps']:.2f} | {row['label arcs']:,} | "
+            f"{row['million label arcs a second']:.0f} |"
+        )
+    threads, peer = found["threads"], found["hmmlearn"]
+    lines += [
+        "",
+        f"Four times the data take {found['growth']['four times the data']:.2f} times as long (trans1). Two threads "
+        f"are {threads['24K']:.2f} times as fast as one at 24,000 words, {threads['96K']:.2f} times at 96,000.",
+        "",
+        f"One EM step of order 1 with 45 nameless states and every word free: {1e3 * peer['ours']:.0f} ms, hmmlearn "
+        f"{1e3 * peer['theirs']:.0f} ms ({peer['ratio']:.1f} times as long). Peak memory of the whole run "
+        f"{found['peak_memory_mb']:.0f} MB.",
+        "",
+        "Made by `python benchmarks/lattices.py`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    found = measured()
+    folder = ROOT / "docs" / "benchmarks"
+    (folder / "lattices.json").write_text(json.dumps(found, indent=2) + "\n")
+    (folder / "lattices.md").write_text(page(found))
+    print(page(found))
+
+
+if __name__ == "__main__":
+    main()

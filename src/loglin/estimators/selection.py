@@ -1,0 +1,49 @@
+"""Model selection without labels, for taggers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sklearn.base import clone
+
+from loglin.errors import LoglinError
+from loglin.estimators.tagger import Tagger
+from loglin.model import Model
+from loglin.selection import Selection, parted, select
+
+
+def select_tagger(
+    tagger: Tagger,
+    grid: Mapping[str, Sequence],
+    X: Iterable,
+    y: Iterable[Sequence | None] | None = None,
+    *,
+    dev: Iterable | None = None,
+    gold: tuple[Iterable, Iterable[Sequence]] | None = None,
+) -> tuple[Tagger, Selection]:
+    """The tagger whose criterion on the sentences ``dev``, which have no labels, is best over a grid of parameters.
+
+    ``grid`` names parameters of the tagger or settings of its criterion: {"l2": [0.5, 1, 2]}, {"smoothing": [0, 1]}.
+    With ``gold`` = (sentences, labels) the selection also tells what an oracle would have chosen.
+    """
+    dev = tagger.dev if dev is None else dev
+    if dev is None:
+        raise LoglinError("a choice without labels needs held-out sentences; give dev")
+    sentences, held = [list(s) for s in X], [list(s) for s in dev]
+    labels = None if y is None else list(y)
+    tried: list[Tagger] = []
+
+    def train(parameters: dict[str, Any]) -> Model:
+        inside, outside = parted(parameters, tagger.criterion)
+        one = clone(tagger).set_params(dev=held, **outside)
+        one.settings = {**(tagger.settings or {}), **inside} or None
+        tried.append(one.fit(sentences, labels))
+        return one.model_
+
+    def accuracy(model: Model) -> float:
+        report = tried[-1].evaluate_unsupervised(*gold)  # type: ignore[misc]
+        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
+
+    found = select(grid, train, None if gold is None else accuracy)
+    return tried[found.trials.index(found.selected)], found
