@@ -34,7 +34,6 @@ DEVELOPMENT = 5000  # words
 VARIANCES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)  # σ² of the Gaussian prior, l2 = 1 / σ²; inf: none
 SMOOTHING = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # λ of EM, added to every expected count
 MAX_ITER = 150  # the paper's runs typically took up to 100; those with weak priors or none would take more
-EM_TOL = 1e-4  # the paper's: the relative change of the criterion in a step
 # the 17 tags of §5.2 and those of the treebank that each stands for
 COARSE = {
     "ADJ": "$ # CD JJ JJR JJS PRP$",
@@ -158,7 +157,7 @@ def contrastive(neighborhood: str, spelling: bool = False) -> Criterion:
 
 
 EM = tuple(  # HMMs of order 2, whose emissions begin at 1 / (words of the tag) or at 1 / words
-    Criterion(name, {"criterion": "em", "tol": EM_TOL}, {"start": start}, ("smoothing",))
+    Criterion(name, {"criterion": "em"}, {"start": start}, ("smoothing",))
     for name, start in (("EM, per-tag start", "per-tag"), ("EM, uniform start", "uniform"))
 )
 # conditional likelihood among the tags of the dictionary, with the features of contrastive models
