@@ -25,9 +25,9 @@ from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, 
 from loglin.significance import compare
 
 DRAWS = True
-WORDS, QUICK = 72_000, 3_000
+WORDS, QUICK = 24_000, 3_000
 LABELED, QUICK_LABELED = (0, 10, 50, 100, 500), (0, 20)  # sentences, and all
-QUICK_TEST = 200  # sentences
+TEST, QUICK_TEST = 1_000, 200  # sentences
 COMPARED = 100
 NEIGHBORHOODS = ("trans1", "delortrans1")
 SMOOTHING = (0.1, 1.0, 3.0)
@@ -161,7 +161,7 @@ def point(
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
     conditions, labeled = (CONDITIONS[:1], QUICK_LABELED) if quick else (CONDITIONS, LABELED)
-    words, test = (QUICK, QUICK_TEST) if quick else (WORDS, None)
+    words, test = (QUICK, QUICK_TEST) if quick else (WORDS, TEST)
     return make_table(conditions, words, test, labeled, progress, threads)
 
 

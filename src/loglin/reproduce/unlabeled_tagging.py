@@ -33,7 +33,7 @@ from loglin.reproduce.table import Row
 DEVELOPMENT = 5000  # words
 VARIANCES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)  # σ² of the Gaussian prior, l2 = 1 / σ²; inf: none
 SMOOTHING = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # λ of EM, added to every expected count
-MAX_ITER = 150  # the paper's runs typically took up to 100; those with weak priors or none would take more
+MAX_ITER = 100  # the paper says that its runs typically took no more; those with weak priors or none would
 # the 17 tags of §5.2 and those of the treebank that each stands for
 COARSE = {
     "ADJ": "$ # CD JJ JJR JJS PRP$",
