@@ -29,7 +29,6 @@ WORDS, QUICK = 24_000, 3_000
 LABELED, QUICK_LABELED = (0, 10, 50, 100, 500), (0, 20)  # sentences, and all
 TEST, QUICK_TEST = 1_000, 200  # sentences
 COMPARED = 100
-NEIGHBORHOODS = ("trans1", "delortrans1")
 SMOOTHING = (0.1, 1.0, 3.0)
 REMARKS = [
     "The training part is the first {words:,} words ({sentences:,} sentences) of the treebank sample, the test its "
@@ -53,7 +52,8 @@ class Condition:
     dictionary: str  # of unlabeled_tagging.DICTIONARIES
     coarse: bool
     spelling: bool
-    weights: tuple[float, ...]  # γ
+    neighborhoods: tuple[str, ...] = ("trans1", "delortrans1")
+    weights: tuple[float, ...] = (0.03, 0.1, 0.3)  # γ
     variances: tuple[float, ...] = (1.0, 5.0)  # σ²
 
     @property
@@ -62,8 +62,8 @@ class Condition:
 
 
 CONDITIONS = (
-    Condition("full dictionary, 45 tags", FULL, False, False, (0.03, 0.1, 0.3)),
-    Condition("count ≥ 3, 17 tags, spelling", "count ≥ 3", True, True, (0.1, 0.3)),
+    Condition("full dictionary, 45 tags", FULL, False, False),
+    Condition("count ≥ 3, 17 tags, spelling", "count ≥ 3", True, True, ("trans1",)),
 )
 
 Choice = tuple[Criterion, float]  # with the strength of its prior
@@ -92,7 +92,7 @@ class Method:
 
 def methods(condition: Condition) -> list[Method]:
     found, options = [], {"criterion": "mixture", "template": condition.template}
-    for name in NEIGHBORHOODS:
+    for name in condition.neighborhoods:
         weighted = [
             Criterion(f"γ = {weight:g}", options | {"neighborhood": name}, {"weight": weight})
             for weight in condition.weights
