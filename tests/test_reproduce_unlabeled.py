@@ -203,8 +203,8 @@ def test_table3_and_figure3(tiny, tmp_path, monkeypatch):
 def test_semi_supervised(tiny, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(semi_supervised, "load", lambda words, coarse: tiny)
-    monkeypatch.setattr(semi_supervised, "NEIGHBORHOODS", ("trans1",))
-    conditions = [replace(c, weights=(0.1,), variances=(1.0,)) for c in semi_supervised.CONDITIONS]
+    fewer = {"neighborhoods": ("trans1",), "weights": (0.1,), "variances": (1.0,)}
+    conditions = [replace(c, **fewer) for c in semi_supervised.CONDITIONS]
     table = semi_supervised.make_table(conditions, 0, 15, (0, 4), lambda line: None, 1)
     found = checked(table, tmp_path)
     for condition in conditions:
