@@ -63,7 +63,7 @@ class Condition:
 
 CONDITIONS = (
     Condition("full dictionary, 45 tags", FULL, False, False, (0.03, 0.1, 0.3)),
-    Condition("count ≥ 3, 17 tags, spelling", "count ≥ 3", True, True, (0.1, 0.3)),
+    Condition("count ≥ 3, 17 tags, spelling", "count ≥ 3", True, True, (0.03, 0.1)),
 )
 
 Choice = tuple[Criterion, float]  # with the strength of its prior
