@@ -39,7 +39,7 @@ PUBLISHED_TEXT = dict(
     )
 )
 SETTING = (
-    "The first {words:,} words of the treebank sample, its 45 tags projected onto 17, each of the 8 priors of "
+    "The first {words:,} words of the treebank sample, its 45 tags projected onto 17, priors as in "
     "contrastive-figure2; the development text is the last {development:,} words, unlabelled. The full dictionary has "
     "every tag that a word has in the sample; diluted ones only know the words named, as they occur in these "
     "{words:,} words, and allow all others every tag. The paper's dictionary is more ambiguous than ours, and how it "

@@ -41,8 +41,8 @@ REMARKS = [
     "of EM, that which tags one half of the n best when trained with the other half, both ways; no other tags are "
     "used. Where none are given, the best criterion on {development:,} words without tags. Oracle: the best on the "
     "test itself, which shows what better choices could gain. With all sentences tagged a mixture is the CRF.",
-    "The tags and features of each condition, the neighborhoods and the grids were settled after trials that were scored "
-    "on sentences of this test, so the gains may flatter.",
+    "The tags and features of each condition, the neighborhoods and the grids were settled after trials that were "
+    "scored on sentences of this test, so the gains may flatter.",
 ]
 
 
