@@ -441,7 +441,7 @@ def test_selection_by_the_criterion_and_by_an_oracle():
     assert found.report().count("\n") == 4
     assert "(selected" in found.report()
     json.dumps(found.as_dict())
-    with pytest.raises(LoglinError, match="give dev"):
+    with pytest.raises(LoglinError, match="give held-out text"):
         select_tagger(tagger, {"l2": [1]}, SENTENCES)
     with pytest.raises(LoglinError, match="at least one value"):
         select_tagger(tagger, {"l2": []}, SENTENCES, dev=SENTENCES)
@@ -450,9 +450,9 @@ def test_selection_by_the_criterion_and_by_an_oracle():
 def test_selection_in_the_shell(folder):
     arguments = ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "--dev", "raw.txt", "-o", "m"]
     more = ["--format", "text", "--gold", "labeled.txt", "--quiet"]
-    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "neighborhood=trans1,length"])
+    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "starts=1,2"])
     assert code == 0
-    assert out.count("neighborhood length") == 2
+    assert out.count("starts 2") == 2
     assert "selected" in out
     assert "oracle" in out
     code, _, err = run(folder, [*arguments, "--grid", "l2"])

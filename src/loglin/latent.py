@@ -95,6 +95,22 @@ def labeled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
     return said[offsets[1:]] > said[offsets[:-1]]
 
 
+def check_held(held: Corpus, corpus: Corpus, dictionary: TagDictionary | None) -> None:
+    """Refuse held-out text that the trained model could not be judged by, before it is trained."""
+    if not held.n_tokens:
+        raise LoglinError(f"{held.source} holds no words to judge by; give at least one sentence")
+    if len(held.columns) != len(corpus.columns):
+        raise LoglinError(
+            f"{held.source} has {len(held.columns)} columns, the training text {len(corpus.columns)}; give the same, "
+            "without labels"
+        )
+    empty = np.flatnonzero(np.diff(held.offsets) == 0)
+    if len(empty):
+        raise LoglinError(f"{held.source}: sentence {empty[0]} has no words; leave it out")
+    if dictionary is not None:
+        dictionary.allowed(held.columns[0], held.offsets, held.source)
+
+
 def neighborhood_of(options: Any) -> Neighborhood:
     if options.criterion == "marginal-likelihood":
         return Everything()
@@ -153,6 +169,8 @@ def solve_latent(
         if interrupted():
             break
     best = min(results, key=lambda r: r.value)
+    if (reason := interrupted()) and best is not results[-1]:
+        best.stopped, best.converged = f"{reason}; {best.stopped}", False
     if len(results) > 1:
         values = ", ".join(f"{-r.value:,.2f}" for r in results)
         best.stopped += f"; the best of {len(results)} starts ({values})"
@@ -190,7 +208,12 @@ def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Probl
         else:
             result = solve_by(options.optimizer, criterion, weights, **limits)
         weights = result.weights
-        if last or interrupted():
+        if last:
+            return result
+        if interrupted():
+            criterion.beta = 1.0  # so that starts are compared by the same objective
+            penalty = problem.l1 @ np.abs(weights) + 0.5 * problem.l2 @ weights**2
+            result.value = criterion(weights)[0] + float(penalty)
             return result
         beta = min(1.0, beta * settings["annealing_rate"])
 
@@ -209,7 +232,7 @@ def _report_divergence(result: Result, problem: Problem) -> None:
     """Without a prior, neighborhoods that delete words push some weights without end."""
     free = (problem.l1 == 0) & (problem.l2 == 0)
     largest = float(np.abs(result.weights[free]).max(initial=0.0))
-    certain = bool(free.all()) and result.value < CERTAIN * problem.design.n_sentences
+    certain = bool(free.all()) and largest > 0 and result.value < CERTAIN * problem.design.n_sentences
     if largest > DIVERGED or certain:
         result.converged = False
         how = f"the largest to {largest:.0f}" if not certain else "until every sentence is certain among its neighbors"
@@ -226,6 +249,8 @@ def unlabeled_value(model: Model, corpus: Corpus, around: Any = None, threads: i
     Of contrastive models Σ log p(x | N(x)), with ``around`` another neighborhood than the model's own; of hidden
     Markov models the log-likelihood. Pools hold the words of the training text and of this one.
     """
+    if model.dictionary is not None:
+        model.dictionary.allowed(corpus.columns[0], corpus.offsets, corpus.source)  # refuses words at their places
     if model.base is not None:
         return likelihood_of(model, corpus, threads)
     if not isinstance(model.extractor, TemplateExtractor):

@@ -71,7 +71,7 @@ class Options:
             raise LoglinError(f"max_iter is {self.max_iter!r}; give a whole number of at least 1")
         if self.threads is not None and self.threads < 1:
             raise LoglinError(f"threads is {self.threads!r}; give a whole number of at least 1")
-        if isinstance(self.seed, int) and self.seed < 0:
+        if not isinstance(self.seed, Integral) or self.seed < 0:
             raise LoglinError(f"seed is {self.seed!r}; give a whole number of at least 0")
         if self.dev_metric not in ("f1", "likelihood"):
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
@@ -84,8 +84,10 @@ def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], o
             raise LoglinError(f"criterion {options.criterion} needs labels; give them, or take criterion contrastive")
         return labels_together(*gold_of_sequences(sequences, lengths), options)
     given = [None] * len(lengths) if sequences is None else list(sequences)
-    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=False)] + given[len(lengths) :]
-    if any(label is not None for y in filled for label in y or ()):
+    if len(given) != len(lengths):
+        raise LoglinError(f"there are {len(lengths)} sentences but {len(given)} label sequences; give as many")
+    filled = [[None] * n if y is None else y for y, n in zip(given, lengths, strict=True)]
+    if any(label is not None for y in filled for label in y):
         return labels_together(*gold_of_sequences(filled, lengths), options)
     names = [] if isinstance(options.dictionary, int) else options.dictionary[0]
     names = _hidden_names(list(names), checked_settings(options.criterion, options.settings))

@@ -15,6 +15,7 @@ from typing import Any
 from loglin.errors import LoglinError
 from loglin.methods.settings import LATENT, checked_settings
 from loglin.model import Model
+from loglin.watch import was_interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +66,24 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def combinations(grid: Mapping[str, Sequence]) -> Iterator[dict[str, Any]]:
-    """Every choice of one value for each parameter."""
+def check_grid(grid: Mapping[str, Sequence], criterion: str, dev: Any) -> None:
+    """Refuse, before anything is trained, what cannot be chosen by a criterion on held-out text."""
+    if criterion not in LATENT or dev is None:
+        raise LoglinError(
+            "models are chosen by their criterion on text without labels; give held-out text (dev) and one of the "
+            f"criteria {', '.join(LATENT)}"
+        )
+    if "neighborhood" in grid:
+        raise LoglinError(
+            "the grid names neighborhood, but criteria of different neighborhoods cannot be compared: the smaller one "
+            "would win; choose for each neighborhood by itself, and compare by accuracy"
+        )
     if not grid or not all(len(values) for values in grid.values()):
         raise LoglinError(f"the grid is {dict(grid)!r}; give every parameter at least one value, such as l2: 0.5, 1, 2")
+
+
+def combinations(grid: Mapping[str, Sequence]) -> Iterator[dict[str, Any]]:
+    """Every choice of one value for each parameter."""
     for values in itertools.product(*grid.values()):
         yield dict(zip(grid, values, strict=True))
 
@@ -86,16 +101,13 @@ def select(
     accuracy: Callable[[Model], float] | None = None,
     follow: Callable[[Trial], None] = lambda trial: None,
 ) -> Selection:
-    """Train a model for every combination; each must have been told of held-out text."""
+    """Train a model for every combination, until one is interrupted; each must have been told of held-out text."""
     found = []
     for parameters in combinations(grid):
         model = train(parameters)
-        if "held_criterion" not in model.record:
-            raise LoglinError(
-                "models are chosen by their criterion on text without labels; give held-out text (dev) and one of the "
-                f"criteria {', '.join(LATENT)}"
-            )
         trial = Trial(parameters, model, model.record["held_criterion"], None if accuracy is None else accuracy(model))
         found.append(trial)
         follow(trial)
+        if was_interrupted(model.record):
+            break
     return Selection(found)

@@ -18,7 +18,7 @@ from loglin.features.transfer import transferred_weights
 from loglin.methods.choices import method_for
 from loglin.methods.m_estimation import base_model, m_estimation
 from loglin.methods.problem import Method, Problem
-from loglin.methods.settings import checked_settings
+from loglin.methods.settings import LATENT, checked_settings
 from loglin.optimize.fit import SINGLE_PRECISION_TOL, fit_weights
 from loglin.optimize.record import Iteration, Result, StopTraining
 from loglin.optimize.solvers import DOUBLE, SCALING, decisions_of, solve_by
@@ -32,7 +32,7 @@ def initial_weights(settings: dict, problem: Problem, options: Any, interrupted)
         return None
     if not isinstance(init, str):  # a model, or the estimator that holds one
         return transferred_weights(getattr(init, "model_", init), problem.extractor, problem.labels, problem.index)
-    if init == options.criterion or init == "hmm":
+    if init in (options.criterion, "hmm", *LATENT):
         raise LoglinError(f"init is {init!r}, which gives no weights to start {options.criterion} from; choose another")
     other = checked_settings(init, None, options.task) | {"init": None}
     problem.require_labels(init)

@@ -107,10 +107,15 @@ def read_training(path: str, kind: str, templates: TemplateSet | None, given: di
     return Source(sentences, sequences, partial, None)  # type: ignore[arg-type]
 
 
+def has_labels(given: dict) -> bool:
+    """Whether the training file of a criterion with hidden labels has labels too, of some sentences or tokens."""
+    return bool(given["unlabeled"]) or given["partial"] or given["criterion"] == "mixture"
+
+
 def read_hidden(path: str, kind: str, templates: TemplateSet, given: dict) -> Source:
-    """Text whose labels are hidden: all of ``path``, or, of a mixture, only what ``unlabelled`` adds to it."""
+    """Text whose labels are hidden: all of ``path``, or what its labels leave open and ``unlabeled`` adds."""
     more = given["unlabeled"]
-    if not (more or given["criterion"] == "mixture"):
+    if not has_labels(given):
         corpus = read_raw(path, kind, given["encoding"], given["raw_label_column"])
         return Source(corpus, [None] * corpus.n_sentences, False, templates, len(corpus.columns) + 1)
     labeled = read_training(path, kind, templates, given)

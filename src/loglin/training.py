@@ -23,6 +23,7 @@ from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
 from loglin.features.transfer import transferred_weights
 from loglin.latent import (
+    check_held,
     corpus_of,
     hidden_dictionary,
     lattice_text,
@@ -45,6 +46,7 @@ from loglin.optimize.record import Iteration, Result
 from loglin.options import Options
 from loglin.parallel.threads import Threads
 from loglin.solving import initial_weights, solve
+from loglin.structures.automaton import Divergence
 from loglin.watch import Development, Watch, interruptible
 
 SMALL = 200_000  # examples times classes
@@ -79,11 +81,15 @@ def train(
     dictionary = (hidden_dictionary if latent else _dictionary)(design, labels, gold, options)
     if latent:
         hidden, gold = gold, possible_labels(corpus_of(design), dictionary, len(labels))
-    problem = _problem(design, extractor, labels, gold, options, unpenalized)
-    if latent:
-        problem.hidden = hidden
-    elif options.task == "tag":
+        if held is not None:
+            check_held(held, corpus_of(design), dictionary)
+    problem = _problem(design, extractor, labels, gold, options, unpenalized, hidden if latent else None)
+    if options.task == "tag" and not latent:
         problem.require_labels(options.criterion)
+    if options.criterion == "em" and start is not None:
+        raise LoglinError(
+            "em starts as its setting start says, from no other model; leave out --continue and warm_start"
+        )
     if options.criterion in ("hmm", "em"):
         counted = _expected_model if latent else _counted_model
         model = replace(counted(settings, problem, options, began, dictionary, held, callback), dictionary=dictionary)
@@ -141,7 +147,11 @@ def _with_held(model: Model, corpus: Corpus | None, held: Corpus | None, options
         model.record["warnings"] = coverage.warnings()
     if held is not None:
         around = neighborhood_of(options) if options.criterion in NEIGHBORHOODS else None
-        model.record["held_criterion"] = unlabeled_value(model, held, around, options.threads)
+        try:
+            model.record["held_criterion"] = unlabeled_value(model, held, around, options.threads)
+        except Divergence as error:  # new words may bring the sum over all sentences beyond its limit
+            model.record["held_criterion"] = -math.inf
+            model.record.setdefault("warnings", []).append(f"no criterion on {held.source}: {error}")
     return model
 
 
@@ -167,7 +177,8 @@ def _class_shares(problem: Problem, intercept: np.ndarray | None) -> np.ndarray 
     return weights
 
 
-def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> Problem:
+def _problem(design, extractor, labels, gold, options: Options, unpenalized, hidden: Gold | None = None) -> Problem:
+    """What is learnt from; ``hidden`` is what annotation says where labels are hidden, and gold what may be."""
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
     transitions = options.task == "tag" and (
         not templates or any(t.kind == "bigram" and not t.items for t in templates)
@@ -178,11 +189,12 @@ def _problem(design, extractor, labels, gold, options: Options, unpenalized) -> 
         index = cut_off(index, design, gold.allowed(), options.cutoff, unpenalized)
     if index.n_features == 0:
         raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
-    weight = instance_weights(design, gold, labels, options)
+    weight = instance_weights(design, gold if hidden is None else hidden, labels, options)
     l1, l2 = penalties(extractor, index, options, unpenalized)
-    order = 2 if len(index.triples) else 1
+    if hidden is None:
+        order = 2 if len(index.triples) else 1
     threads = Threads(options.threads)
-    return Problem(design, gold, index, labels, order, weight, l1, l2, threads, options.seed, extractor)
+    return Problem(design, gold, index, labels, order, weight, l1, l2, threads, options.seed, extractor, hidden)
 
 
 def _everything(design: Design, extractor, templates, options: Options) -> Everything:

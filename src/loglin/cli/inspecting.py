@@ -259,6 +259,8 @@ def prune_command(model, output, threshold, half, as_json) -> None:
     if not math.isfinite(threshold):
         raise LoglinError(f"--threshold is {threshold}; give a number of at least 0")
     before = Model.load(model)
+    if not len(before.weights):
+        raise LoglinError(f"{model} has no weights to prune, as hidden Markov models have none; leave it as it is")
     after = before.prune(threshold)
     if after.index.n_features == 0:
         largest = float(np.abs(before.weights).max(initial=0.0))

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from loglin.cli import options as shared
+from loglin.cli.selecting import grid_of, selected
 from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 from loglin.methods.settings import CRITERIA, LATENT
@@ -97,7 +98,9 @@ def train_command(context, data, template, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"], template, given["dictionary"], given["unlabeled"])
+    shared.refuse_overwriting(
+        output, data, given["dev"], template, given["dictionary"], given["unlabeled"], given["gold"]
+    )
     chosen = context.get_parameter_source("label_column") is not click.core.ParameterSource.DEFAULT
     given["raw_label_column"] = given["label_column"] if chosen else None
     given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
@@ -105,6 +108,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     from loglin.training import peak_memory_mb, train
 
     options = _options(given)
+    grid = grid_of(given, options.criterion)
     seconds: dict[str, float] = {}
     source, held = _read(data, template, options, given)
     seconds["read"] = time.perf_counter() - began
@@ -122,7 +126,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
         more = {"start": start, "development": dev, "callback": progress, "held": held}
         return train(design, extractor, labels, gold, chosen, **more)
 
-    trials = _selected(train_one, options, source.n_columns, given) if given["grid"] else None
+    trials = selected(grid, train_one, options, source.n_columns, given) if grid else None
     model = train_one(options) if trials is None else trials.selected.model
     progress.close()
     seconds["train"] = model.record["train_seconds"]
@@ -133,50 +137,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     seconds["total"] = time.perf_counter() - began
     if trials is not None and not as_json:
         print(trials.report())
-    _summarize(model, seconds, peak_memory_mb(), output, as_json)
-
-
-def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
-    """Trials over the grid, each with its criterion on the held-out text."""
-    from dataclasses import replace
-
-    from loglin.decode import Decoder
-    from loglin.selection import parted, select
-    from loglin.tagger_evaluation import read_labeled
-
-    grid = {}
-    for text in given["grid"]:
-        name, equals, values = text.partition("=")
-        if not equals or not values:
-            raise LoglinError(f"--grid is {text!r}; write NAME=V1,V2, such as l2=0.5,1,2")
-        grid[name.strip().replace("-", "_")] = [float(v) if _is_number(v) else v.strip() for v in values.split(",")]
-
-    def train(parameters: dict) -> Any:
-        inside, outside = parted(parameters, options.criterion)
-        unknown = [name for name in outside if name not in ("l1", "l2", "tol", "cutoff", "seed", "neighborhood")]
-        if unknown:
-            raise LoglinError(
-                f"--grid names {unknown[0]!r}; name l1, l2, tol, neighborhood or a setting of the criterion"
-            )
-        model = train_one(replace(options, settings={**(options.settings or {}), **inside}, **outside))
-        model.record |= {"columns": n_columns, "label_column": given["label_column"]}
-        return model
-
-    def accuracy(model: Any) -> float:
-        decoder = Decoder(model, given["threads"])
-        kind = detected_format(given["gold"], given["text_format"])
-        report = read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder)
-        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
-
-    return select(grid, train, accuracy if given["gold"] else None)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    _summarize(model, seconds, peak_memory_mb(), output, as_json, {} if trials is None else trials.as_dict())
 
 
 def _options(given: dict) -> Any:
@@ -193,7 +154,7 @@ def _options(given: dict) -> Any:
 def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[Any, Any]:
     """Training data, and held-out text where labels are hidden."""
     from loglin.features.read import read_templates
-    from loglin.tagger_files import read_hidden, read_raw, read_training
+    from loglin.tagger_files import has_labels, read_hidden, read_raw, read_training
 
     if options.criterion not in LATENT:
         if given["unlabeled"]:
@@ -201,23 +162,16 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
         kind = detected_format(data, given["text_format"])
         templates = read_templates(template) if template or kind in ("conll", "text") else None
         return read_training(data, kind, templates, given), None
-    labeled = bool(given["unlabeled"]) or options.criterion == "mixture"
-    kind = detected_format(data, given["text_format"], labeled)
+    kind = detected_format(data, given["text_format"], has_labels(given))
     templates = read_templates(template or ("trigram" if options.order == 2 else "bigram"))
     source = read_hidden(data, kind, templates, given)
     if not given["dev"]:
         return source, None
     held_kind = detected_format(given["dev"], given["text_format"], labeled=False)
-    held = read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
-    if len(held.columns) != len(source.inputs.columns):
-        raise LoglinError(
-            f"{given['dev']} has {len(held.columns)} columns, the training text {len(source.inputs.columns)}; give the "
-            "same, without labels"
-        )
-    return source, held
+    return source, read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
 
 
-def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: bool) -> None:
+def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: bool, selection: dict) -> None:
     """What training did, for people or programs."""
     record = model.record
     keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
@@ -228,7 +182,7 @@ def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: b
     if record["history"] and record["history"][-1]["score"] is not None:
         summary["dev_score"] = max(i["score"] for i in record["history"])
     if as_json:
-        shared.print_json(summary)
+        shared.print_json(summary | ({"selection": selection} if selection else {}))
         return
     for warning in record.get("warnings", ()):
         print(f"warning: {warning}", file=sys.stderr)

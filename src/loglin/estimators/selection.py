@@ -10,7 +10,7 @@ from sklearn.base import clone
 from loglin.errors import LoglinError
 from loglin.estimators.tagger import Tagger
 from loglin.model import Model
-from loglin.selection import Selection, parted, select
+from loglin.selection import Selection, check_grid, parted, select
 
 
 def select_tagger(
@@ -28,8 +28,12 @@ def select_tagger(
     With ``gold`` = (sentences, labels) the selection also tells what an oracle would have chosen.
     """
     dev = tagger.dev if dev is None else dev
-    if dev is None:
-        raise LoglinError("a choice without labels needs held-out sentences; give dev")
+    check_grid(grid, tagger.criterion, dev)
+    known = tagger.get_params()
+    unknown = [name for name in parted(dict(grid), tagger.criterion)[1] if name not in known]
+    if unknown:
+        raise LoglinError(f"the grid names {unknown[0]!r}; name a parameter of Tagger or a setting of its criterion")
+    assert dev is not None
     sentences, held = [list(s) for s in X], [list(s) for s in dev]
     labels = None if y is None else list(y)
     tried: list[Tagger] = []

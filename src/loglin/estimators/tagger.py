@@ -188,11 +188,11 @@ class Tagger(BaseEstimator):
             raise LoglinError("give either a template or a feature function, not both")
         if self.criterion in LATENT and (self.features is not None or not isinstance(token, str | tuple)):
             raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
+        if self.criterion in LATENT and self.template is None:
+            return TemplateExtractor(read_templates("trigram" if self._order == 2 else "bigram"))
         if self.features is not None or (self.template is None and not isinstance(token, str)):
             return AttributeExtractor()
-        default = "trigram" if self._order == 2 else "bigram"
-        hides = self.template is None and self.criterion in LATENT
-        return TemplateExtractor(read_templates(default if hides else self.template))
+        return TemplateExtractor(read_templates(self.template))
 
     @property
     def _order(self) -> int:
@@ -344,7 +344,8 @@ class Tagger(BaseEstimator):
         params = {k: options[k] for k in known if k in options}
         if model.dictionary is not None and not isinstance(params.get("dictionary"), int):
             params["dictionary"] = (list(model.labels), model.dictionary)
-        return cls(order=model.order, **params)._adopt(model)
+        order = max(model.order, options.get("order") or 1)  # of an HMM the model's own is 1
+        return cls(order=order, **params)._adopt(model)
 
 
 def _word(token: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.errors import LoglinError
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
@@ -12,6 +13,8 @@ from loglin.features.matrix import MatrixExtractor
 
 def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np.ndarray:
     """Weights (features,) for the new index; features that ``old`` (a model) does not know start at zero."""
+    if not len(old.weights):
+        raise LoglinError("the model to start from has no weights, as hidden Markov models have none; choose another")
     weights = np.zeros(index.n_features)
     number = {label: i for i, label in enumerate(labels)}
     label = np.array([number.get(name, -1) for name in old.labels])

@@ -31,6 +31,8 @@ def instance_weights(design: Design, gold: Any, labels: list, options: Any) -> n
         unknown = [label for label in options.label_weights if label not in labels]
         if unknown:
             raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")
+        if not (gold.codes >= 0).any():
+            raise LoglinError("label_weights weigh labelled sentences, but no token has a certain label; leave it out")
         by_label = np.array([float(options.label_weights.get(label, 1.0)) for label in labels])
         by_token = np.where(gold.codes >= 0, by_label[np.maximum(gold.codes, 0)], 1.0)
         sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
