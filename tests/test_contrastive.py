@@ -445,17 +445,28 @@ def test_selection_by_the_criterion_and_by_an_oracle():
         select_tagger(tagger, {"l2": [1]}, SENTENCES)
     with pytest.raises(LoglinError, match="at least one value"):
         select_tagger(tagger, {"l2": []}, SENTENCES, dev=SENTENCES)
+    with pytest.raises(LoglinError, match="the fewer neighbors"):
+        select_tagger(tagger, {"neighborhood": ["trans1", "length"]}, SENTENCES, dev=SENTENCES)
+    assert "accuracy" not in select_tagger(tagger, {"l2": [1]}, SENTENCES, dev=SENTENCES)[1].report()
 
 
 def test_selection_in_the_shell(folder):
     arguments = ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "--dev", "raw.txt", "-o", "m"]
     more = ["--format", "text", "--gold", "labeled.txt", "--quiet"]
-    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "neighborhood=trans1,length"])
+    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "starts=1,2"])
     assert code == 0
-    assert out.count("neighborhood length") == 2
+    assert out.count("starts 2") == 2
+    assert "accuracy" in out
     assert "selected" in out
     assert "oracle" in out
     code, _, err = run(folder, [*arguments, "--grid", "l2"])
     check_sentence(code, err, "--grid is 'l2'; write NAME=V1,V2")
     code, _, err = run(folder, [*arguments, "--grid", "depth=1,2"])
     check_sentence(code, err, "--grid names 'depth'")
+    code, _, err = run(folder, [*arguments, "--grid", "neighborhood=trans1,length"])
+    check_sentence(code, err, "the fewer neighbors, the higher the criterion")
+    without = [a for a, b in zip(arguments, ["", *arguments], strict=False) if "--dev" not in (a, b)]
+    code, _, err = run(folder, [*without, "--grid", "l2=1,2"])
+    check_sentence(code, err, "give it by --dev FILE")
+    code, _, err = run(folder, ["crf" if a == "contrastive" else a for a in arguments] + ["--grid", "l2=1,2"])
+    check_sentence(code, err, "--grid is for text without labels")

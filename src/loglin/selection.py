@@ -51,18 +51,28 @@ class Selection:
 
     def report(self) -> str:
         """A line for each trial."""
-        lines = [f"{'held-out criterion':>20}  {'accuracy':>8}  parameters"]
+        judged = any(t.accuracy is not None for t in self.trials)
+        lines = [f"{'held-out criterion':>20}  {'accuracy  ' if judged else ''}parameters"]
         for t in self.trials:
-            accuracy = "" if t.accuracy is None else f"{100 * t.accuracy:.2f}%"
+            accuracy = "" if t.accuracy is None else f"{100 * t.accuracy:7.2f}%  "
             marks = [word for word, one in (("selected", self.selected), ("oracle", self.oracle)) if one is t]
             names = ", ".join(f"{name} {_shown(value)}" for name, value in t.parameters.items())
-            line = f"{t.held_criterion:>20,.3f}  {accuracy:>8}  {names}"
+            line = f"{t.held_criterion:>20,.3f}  {accuracy}{names}"
             lines.append(f"{line}  ({', '.join(marks)})" if marks else line)
         return "\n".join(lines)
 
 
 def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def checked_grid(grid: Mapping[str, Sequence]) -> None:
+    """Refuse parameters that change what the criterion sums over: its values are then no longer comparable."""
+    if "neighborhood" in grid:
+        raise LoglinError(
+            "the grid names 'neighborhood', but the fewer neighbors, the higher the criterion; choose among "
+            "neighborhoods by accuracy on labelled text, a model for each"
+        )
 
 
 def combinations(grid: Mapping[str, Sequence]) -> Iterator[dict[str, Any]]:
@@ -87,6 +97,7 @@ def select(
     follow: Callable[[Trial], None] = lambda trial: None,
 ) -> Selection:
     """Train a model for every combination; each must have been told of held-out text."""
+    checked_grid(grid)
     found = []
     for parameters in combinations(grid):
         model = train(parameters)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from loglin.cli import options as shared
+from loglin.cli.grid import grid_of
 from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 from loglin.methods.settings import CRITERIA, LATENT
@@ -105,6 +106,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     from loglin.training import peak_memory_mb, train
 
     options = _options(given)
+    grid = grid_of(given)
     seconds: dict[str, float] = {}
     source, held = _read(data, template, options, given)
     seconds["read"] = time.perf_counter() - began
@@ -122,7 +124,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
         more = {"start": start, "development": dev, "callback": progress, "held": held}
         return train(design, extractor, labels, gold, chosen, **more)
 
-    trials = _selected(train_one, options, source.n_columns, given) if given["grid"] else None
+    trials = _selected(train_one, options, source.n_columns, grid, given) if grid else None
     model = train_one(options) if trials is None else trials.selected.model
     progress.close()
     seconds["train"] = model.record["train_seconds"]
@@ -136,7 +138,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     _summarize(model, seconds, peak_memory_mb(), output, as_json)
 
 
-def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
+def _selected(train_one: Any, options: Any, n_columns: int, grid: dict, given: dict) -> Any:
     """Trials over the grid, each with its criterion on the held-out text."""
     from dataclasses import replace
 
@@ -144,20 +146,8 @@ def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
     from loglin.selection import parted, select
     from loglin.tagger_evaluation import read_labeled
 
-    grid = {}
-    for text in given["grid"]:
-        name, equals, values = text.partition("=")
-        if not equals or not values:
-            raise LoglinError(f"--grid is {text!r}; write NAME=V1,V2, such as l2=0.5,1,2")
-        grid[name.strip().replace("-", "_")] = [float(v) if _is_number(v) else v.strip() for v in values.split(",")]
-
     def train(parameters: dict) -> Any:
         inside, outside = parted(parameters, options.criterion)
-        unknown = [name for name in outside if name not in ("l1", "l2", "tol", "cutoff", "seed", "neighborhood")]
-        if unknown:
-            raise LoglinError(
-                f"--grid names {unknown[0]!r}; name l1, l2, tol, neighborhood or a setting of the criterion"
-            )
         model = train_one(replace(options, settings={**(options.settings or {}), **inside}, **outside))
         model.record |= {"columns": n_columns, "label_column": given["label_column"]}
         return model
@@ -169,14 +159,6 @@ def _selected(train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
         return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
 
     return select(grid, train, accuracy if given["gold"] else None)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _options(given: dict) -> Any:
@@ -197,7 +179,7 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
 
     if options.criterion not in LATENT:
         if given["unlabeled"]:
-            raise LoglinError(f"criterion {options.criterion} learns from labels alone; take mixture or em")
+            raise LoglinError(f"--unlabeled is given, but criterion {options.criterion} learns from labels alone; take mixture or em")
         kind = detected_format(data, given["text_format"])
         templates = read_templates(template) if template or kind in ("conll", "text") else None
         return read_training(data, kind, templates, given), None
