@@ -64,7 +64,7 @@ class Chain:
         return float(total)
 
     def steps_around(self, labels: np.ndarray, t: int) -> tuple[np.ndarray, np.ndarray]:
-        """What each label at t adds by the steps to it and by those from it, the other labels kept: two of shape (L,)."""
+        """What each label at t adds by the steps to it and by those from it, the other labels kept: (L,) each."""
         T, L = self.scores.shape
         steps, y = np.broadcast_to(self.transitions, (max(T - 1, 0), L, L)), labels
         before = steps[t - 1, y[t - 1]] if t > 0 else np.zeros(L)
