@@ -97,6 +97,8 @@ def test_check(tmp_path):
     (tmp_path / "raw.txt").write_text("the cats saw the bird\n\nthe dog\n")
     run("dictionary", tmp_path / "data", "-o", tmp_path / "d", "--unknown", "N")
     told = run("dictionary", tmp_path / "d", "--format", "dictionary", "--check", tmp_path / "raw.txt")
+    (tmp_path / "d.dict").write_bytes((tmp_path / "d").read_bytes())
+    assert run("dictionary", tmp_path / "d.dict", "--check", tmp_path / "raw.txt") == told
     assert "raw.txt: 7 tokens, 5 words, 1 tokens and 1 words missing; 1 tokens ambiguous" in told
     assert "the dictionary lacks 1 word (bird) of the text, 1 tokens" in told
     (tmp_path / "raw").write_text("the x\ndog y\n")

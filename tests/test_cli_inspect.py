@@ -93,7 +93,9 @@ def test_explanation_of_a_tagger(folder):
     assert why["probabilities"][why["label"]] == pytest.approx(value["probabilities"][value["position"]])
     text = run("inspect", folder / "l1.model", "--explain", "2 cups flour", "--position", -1)
     assert "token 2: 'flour' is B-NAME" in text
-    assert "label before" in text
+    assert "labels before" in text
+    assert "labels after" not in text
+    assert "labels after" in run("inspect", folder / "l1.model", "--explain", "2 cups flour", "--position", 0)
 
 
 def test_explanation_needs_every_column(folder):

@@ -445,6 +445,9 @@ def test_selection_by_the_criterion_and_by_an_oracle():
         select_tagger(tagger, {"l2": [1]}, SENTENCES)
     with pytest.raises(LoglinError, match="at least one value"):
         select_tagger(tagger, {"l2": []}, SENTENCES, dev=SENTENCES)
+    with pytest.raises(LoglinError, match="cannot be compared"):
+        select_tagger(tagger, {"neighborhood": ["trans1", "length"]}, SENTENCES, dev=SENTENCES)
+    assert "accuracy" not in select_tagger(tagger, {"l2": [1]}, SENTENCES, dev=SENTENCES)[1].report()
 
 
 def test_selection_in_the_shell(folder):
@@ -459,3 +462,10 @@ def test_selection_in_the_shell(folder):
     check_sentence(code, err, "--grid is 'l2'; write NAME=V1,V2")
     code, _, err = run(folder, [*arguments, "--grid", "depth=1,2"])
     check_sentence(code, err, "--grid names 'depth'")
+    code, _, err = run(folder, [*arguments, "--grid", "neighborhood=trans1,length"])
+    check_sentence(code, err, "criteria of different neighborhoods cannot be compared")
+    without = [a for a, b in zip(arguments, ["", *arguments], strict=False) if "--dev" not in (a, b)]
+    code, _, err = run(folder, [*without, "--grid", "l2=1,2"])
+    check_sentence(code, err, "give held-out text (dev)")
+    code, _, err = run(folder, ["crf" if a == "contrastive" else a for a in arguments] + ["--grid", "l2=1,2"])
+    check_sentence(code, err, "models are chosen by their criterion on text without labels")

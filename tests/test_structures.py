@@ -349,3 +349,20 @@ def test_local_refuses():
             Local(scores, candidates)
     with pytest.raises(LoglinError, match="Cannot restrict row 3"):
         Local([[0.0, 1.0]]).restrict({3: 0})
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize("second_order", [False, True])
+def test_steps_around_a_label_are_what_the_score_changes_by(length, second_order):
+    rng = np.random.default_rng(length)
+    trigrams = rng.normal(size=(3, 3, 3)) if second_order else None
+    chain = Chain(rng.normal(size=(length, 3)), rng.normal(size=(max(length - 1, 0), 3, 3)), trigrams)
+    labels = rng.integers(0, 3, length)
+    for t in range(length):
+        before, after = chain.steps_around(labels, t)
+        changed = [chain.score([*labels[:t], y, *labels[t + 1 :]]) - chain.scores[t, y] for y in range(3)]
+        np.testing.assert_allclose(np.diff(before + after), np.diff(changed), atol=1e-12)
+        alone = [chain.score([*labels[:t], y, *labels[t + 1 :]]) for y in range(3)] if t + 1 == length else None
+        if alone is not None:
+            np.testing.assert_allclose(np.diff(before + chain.scores[t]), np.diff(alone), atol=1e-12)
+            assert not after.any()

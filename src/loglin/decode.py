@@ -52,7 +52,8 @@ class Explanation:
     label: Any
     probabilities: dict  # label → marginal probability
     votes: list[Vote]  # every active feature, largest first
-    transitions: dict  # label → weight of the step from the label before, if there is one
+    transitions: dict  # label → weight of the steps from the labels before, if there are any
+    following: dict  # label → weight of the steps to the labels after, if there are any
 
     def __str__(self) -> str:
         ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
@@ -62,7 +63,9 @@ class Explanation:
             ranked = [*[y for y in ranked if y != self.label][:2], self.label]
         rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
         if self.transitions:
-            rows.append(("label before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
+            rows.append(("labels before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
+        if self.following:
+            rows.append(("labels after", [f"{self.following.get(y, 0.0):+.3f}" for y in ranked]))
         rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
         width = max(len(name) for name, _ in rows)
         widths = [max(len(str(y)), 7) for y in ranked]
@@ -366,15 +369,12 @@ class Decoder:
         position %= n
         chain = next(self.chains(design))
         labels, _ = chain.best()
-        steps = {}
-        if position > 0:
-            before = labels[position - 1]
-            matrix = chain.transitions if chain.transitions.ndim == 2 else chain.transitions[position - 1]
-            steps = dict(zip(names, matrix[before].tolist(), strict=True))
+        before, after = (dict(zip(names, part.tolist(), strict=True)) for part in chain.steps_around(labels, position))
         return Explanation(
             words[position],
             names[labels[position]],
             dict(zip(names, chain.marginals()[position].tolist(), strict=True)),
             self.votes(design, position),
-            steps,
+            before if position > 0 else {},
+            after if position < n - 1 else {},
         )

@@ -52,12 +52,13 @@ class Selection:
 
     def report(self) -> str:
         """A line for each trial."""
-        lines = [f"{'held-out criterion':>20}  {'accuracy':>8}  parameters"]
+        judged = any(t.accuracy is not None for t in self.trials)
+        lines = [f"{'held-out criterion':>20}  {'accuracy  ' if judged else ''}parameters"]
         for t in self.trials:
-            accuracy = "" if t.accuracy is None else f"{100 * t.accuracy:.2f}%"
+            accuracy = "" if t.accuracy is None else f"{100 * t.accuracy:7.2f}%  "
             marks = [word for word, one in (("selected", self.selected), ("oracle", self.oracle)) if one is t]
             names = ", ".join(f"{name} {_shown(value)}" for name, value in t.parameters.items())
-            line = f"{t.held_criterion:>20,.3f}  {accuracy:>8}  {names}"
+            line = f"{t.held_criterion:>20,.3f}  {accuracy}{names}"
             lines.append(f"{line}  ({', '.join(marks)})" if marks else line)
         return "\n".join(lines)
 

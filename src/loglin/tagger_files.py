@@ -293,7 +293,7 @@ def _detailed(decoder, block: conll.Block, design, marginals: bool, nbest: int |
     for first, answer in _answers(decoder, design, marginals, nbest):
         tokens = words[first : first + len(answer[0][0])]
         if as_json:
-            lines.append(json.dumps(_as_object(labels, tokens, answer), ensure_ascii=False))
+            lines.append(json.dumps(_as_object(labels, tokens, answer, bool(nbest)), ensure_ascii=False))
             continue
         for rank, (codes, probability, rows) in enumerate(answer):
             if nbest:
@@ -315,15 +315,15 @@ def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | Non
         if not ranked:
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         rows, total = (chain.marginals() if marginals else None), chain.partition()
-        yield first, [(y, float(np.exp(s - total)), rows) for y, s in ranked]
+        yield first, [(y, min(1.0, float(np.exp(s - total))), rows) for y, s in ranked]
 
 
-def _as_object(labels: list, tokens: list, answer: list) -> dict:
+def _as_object(labels: list, tokens: list, answer: list, several: bool) -> dict:
     codes, probability, rows = answer[0]
     value = {"tokens": tokens, "labels": [labels[c] for c in codes.tolist()], "probability": probability}
     if rows is not None:
         value["marginals"] = [dict(zip(map(str, labels), row, strict=True)) for row in rows.round(9).tolist()]
-    if len(answer) > 1:
+    if several:
         value["nbest"] = [{"labels": [labels[c] for c in y.tolist()], "probability": p} for y, p, _ in answer]
     return value
 
@@ -334,7 +334,9 @@ def _tagged_objects(decoder, path, kind, encoding, marginals, nbest, as_json) ->
         lines = []
         for (_, tokens), (_, answer) in zip(batch, _answers(decoder, design, marginals, nbest), strict=True):
             if kind == "jsonl" or as_json:
-                lines.append(json.dumps(_as_object(decoder.model.labels, tokens, answer), ensure_ascii=False))
+                lines.append(
+                    json.dumps(_as_object(decoder.model.labels, tokens, answer, bool(nbest)), ensure_ascii=False)
+                )
             else:  # CRFsuite's own output: a label a line
                 lines += [str(decoder.model.labels[c]) for c in answer[0][0].tolist()]
                 lines.append("")

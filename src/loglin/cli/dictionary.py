@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "text_format",
     type=click.Choice(["auto", "conll", "jsonl", "text", "trees", "dictionary"]),
     default="auto",
-    help="Kind of DATA; auto goes by the name (.jsonl, .mrg or a folder of them, else columns). text: word/TAG.",
+    help="Kind of DATA; auto goes by the name (.jsonl, .dict, .mrg or a folder of them, else columns). text: word/TAG.",
 )
 @click.option(
     "--check-format",
@@ -95,7 +95,7 @@ def _dictionary(path: str, given: dict) -> tuple[list, TagDictionary, Corpus | N
     from loglin.features.dictionary import TagDictionary, first_words, frequent_words, read_dictionary
     from loglin.tagger_files import Source, read_training
 
-    if given["text_format"] == "dictionary":
+    if given["text_format"] == "dictionary" or (given["text_format"] == "auto" and path.endswith(".dict")):
         if given["min_count"] or given["first"]:
             raise LoglinError("--min-count and --first count words of a text, but DATA is a dictionary; leave them out")
         return *read_dictionary(path, given["encoding"]), None

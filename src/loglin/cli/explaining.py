@@ -94,6 +94,7 @@ def explanation_as_dict(explanation) -> dict[str, Any]:
         "label": explanation.label,
         "probabilities": {str(y): p for y, p in explanation.probabilities.items()},
         "transitions": {str(y): w for y, w in explanation.transitions.items()},
+        "following": {str(y): w for y, w in explanation.following.items()},
         "votes": _votes(explanation.votes),
     }
 

@@ -158,7 +158,9 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
 
     if options.criterion not in LATENT:
         if given["unlabeled"]:
-            raise LoglinError(f"criterion {options.criterion} learns from labels alone; take mixture or em")
+            raise LoglinError(
+                f"--unlabeled is given, but criterion {options.criterion} learns from labels alone; take mixture or em"
+            )
         kind = detected_format(data, given["text_format"])
         templates = read_templates(template) if template or kind in ("conll", "text") else None
         return read_training(data, kind, templates, given), None

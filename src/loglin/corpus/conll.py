@@ -79,7 +79,8 @@ def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -
         shown = text[position:].split(b"\n", 1)[0].decode("utf-8", "replace")[:60]
         raise LoglinError(
             f"{path}, line {line}: {found} columns where the first line has {n_columns}: {shown!r}; "
-            f"give every line {n_columns} columns" + (" parted by tabs" if tabs else "")
+            f"give every line {n_columns} columns"
+            + (" parted by tabs" if tabs else ", or read a sentence a line by --format text")
         )
     columns = []
     for c in range(n_columns):

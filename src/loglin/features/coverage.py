@@ -51,7 +51,7 @@ class Coverage:
         """A sentence for each thing that is suspect."""
         found = []
         if self.unused_labels:
-            found.append(f"no word of the text can have the dictionary's {_listed('label', self.unused_labels)}")
+            found.append(f"no word of the text can have {_listed('label', self.unused_labels)} of the dictionary")
         if self.missing_words:
             missing = _listed("word", self.missing_words)
             found.append(f"the dictionary lacks {missing} of the text, {self.missing_tokens:,} tokens")

@@ -50,7 +50,7 @@ class TagDictionary:
             word = column.vocabulary[int(column.codes[token])]
             raise LoglinError(
                 f"{_place(token, offsets, source)}: {word!r} is not in the tagging dictionary, which refuses unknown "
-                "words; add it with its tags, or say what unknown words may be"
+                "words; add it with its tags, or let unknown words be anything by #! unknown=all"
             )
         return self.rows()[codes]
 

@@ -1,8 +1,8 @@
 """What is summed over, and how: partition, marginals, best, n-best, samples, entropy."""
 
-from loglin.structures.automaton import Automaton
+from loglin.structures.automaton import Automaton, Divergence
 from loglin.structures.chain import Chain
 from loglin.structures.lattice import Lattice, Lattices, Sites
 from loglin.structures.local import Local
 
-__all__ = ["Automaton", "Chain", "Lattice", "Lattices", "Local", "Sites"]
+__all__ = ["Automaton", "Chain", "Divergence", "Lattice", "Lattices", "Local", "Sites"]

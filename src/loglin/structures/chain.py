@@ -63,6 +63,18 @@ class Chain:
             total += self.trigrams[y[:-2], y[1:-1], y[2:]].sum()
         return float(total)
 
+    def steps_around(self, labels: np.ndarray, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """What each label at t adds by the steps to it and by those from it, the other labels kept: (L,) each."""
+        T, L = self.scores.shape
+        steps, y = np.broadcast_to(self.transitions, (max(T - 1, 0), L, L)), labels
+        before = steps[t - 1, y[t - 1]] if t > 0 else np.zeros(L)
+        after = steps[t, :, y[t + 1]] if t + 1 < T else np.zeros(L)
+        if self.trigrams is not None:
+            before = before + (self.trigrams[y[t - 2], y[t - 1]] if t > 1 else 0.0)
+            after = after + (self.trigrams[y[t - 1], :, y[t + 1]] if 0 < t < T - 1 else 0.0)
+            after = after + (self.trigrams[:, y[t + 1], y[t + 2]] if t + 2 < T else 0.0)
+        return before, after
+
     def partition(self) -> float:
         """log Z; -inf if no sequence is possible."""
         return float(logspace.log_partition(self._alpha))
