@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,26 +93,56 @@ def train(
     if options.criterion in ("hmm", "em"):
         counted = _expected_model if latent else _counted_model
         model = replace(counted(settings, problem, options, began, dictionary, held, callback), dictionary=dictionary)
-        return _with_held(model, design.corpus, held, options)
+    else:
+        starts = _Start(start, unpenalized)
+        model = _weighted_model(settings, problem, options, began, dictionary, starts, development, callback)
+    return _with_held(model, design.corpus, held, options)
+
+
+class _Start(NamedTuple):
+    """What is known before training: a model whose weights to begin with, and attributes that are intercepts."""
+
+    model: Model | None
+    intercepts: np.ndarray | None
+
+    def weights(self, settings: dict, problem: Problem, options: Options, interrupted) -> np.ndarray | None:
+        """Weights to begin with, if any are better than the optimizer's own start."""
+        first = None
+        if self.model is not None:
+            first = transferred_weights(self.model, problem.extractor, problem.labels, problem.index)
+        first = initial_weights(settings, problem, options, interrupted) if first is None else first
+        if first is None and options.criterion == "likelihood" and options.optimizer == "auto":
+            first = _class_shares(problem, self.intercepts)
+        return first
+
+
+def _weighted_model(
+    settings: dict,
+    problem: Problem,
+    options: Options,
+    began: float,
+    dictionary: TagDictionary | None,
+    start: _Start,
+    development: Development | None,
+    callback: Callable[[Iteration], None] | None,
+) -> Model:
+    """A model with weights, by the criterion's own way."""
     if options.criterion == "m-estimation":
         settings["base"] = _loaded_base(settings["base"])
     base = base_model(settings, problem) if options.criterion == "m-estimation" else None
     kept = base if settings.get("keep_base") else None
-    decoding = DECISIONS.get(options.criterion, {}) if isinstance(gold, LabelSets) else _decoding(settings)
+    decoding = DECISIONS.get(options.criterion, {}) if isinstance(problem.gold, LabelSets) else _decoding(settings)
     index = problem.index
 
     def make(weights: np.ndarray, decoding: dict = decoding) -> Model:
-        weights = weights[: index.n_features]
-        return Model(options.task, labels, extractor, index, weights, problem.order, {}, kept, decoding, dictionary)
+        about = (options.task, problem.labels, problem.extractor, index)
+        return Model(*about, weights[: index.n_features], problem.order, {}, kept, decoding, dictionary)
 
     unscaled = {k: v for k, v in decoding.items() if v != "scaled"}  # the factors come at the end
     watch = Watch(options, development, partial(make, decoding=unscaled), callback)
     with interruptible() as interrupted:
-        first = transferred_weights(start, extractor, labels, index) if start is not None else None
-        first = initial_weights(settings, problem, options, interrupted) if first is None else first
-        if first is None and options.criterion == "likelihood" and options.optimizer == "auto":
-            first = _class_shares(problem, unpenalized)
-        if latent:
+        first = start.weights(settings, problem, options, interrupted)
+        if problem.hidden is not None:
             result = solve_latent(settings, problem, options, dictionary, first, watch, interrupted)
         else:
             result = solve(settings, problem, options, base, first, watch, interrupted)
@@ -135,7 +165,7 @@ def train(
         "active_features": int(np.count_nonzero(weights)),
         "history": [i.as_dict() for i in watch.history],
     }
-    return _with_held(model, design.corpus, held, options)
+    return model
 
 
 def _with_held(model: Model, corpus: Corpus | None, held: Corpus | None, options: Options) -> Model:
