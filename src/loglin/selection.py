@@ -27,7 +27,8 @@ class Trial:
 
     def as_dict(self) -> dict[str, Any]:
         record = self.model.record
-        found = {"parameters": self.parameters, "held_criterion": self.held_criterion, "accuracy": self.accuracy}
+        held = self.held_criterion if math.isfinite(self.held_criterion) else None  # which JSON cannot write
+        found = {"parameters": self.parameters, "held_criterion": held, "accuracy": self.accuracy}
         return found | {"objective": record["objective"], "iterations": record["iterations"]}
 
 

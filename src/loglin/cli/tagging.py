@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -180,7 +181,8 @@ def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: b
     summary = {k: record[k] for k in keys}
     summary |= {"labels": len(model.labels), "sentences": record["sentences"], "tokens": record["tokens"]}
     summary |= {"seconds": seconds, "peak_memory_mb": memory, "threads": record["threads"], "model": output}
-    summary |= {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
+    more = {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
+    summary |= {k: None if v in (math.inf, -math.inf) else v for k, v in more.items()}  # JSON has no infinity
     if record["history"] and record["history"][-1]["score"] is not None:
         summary["dev_score"] = max(i["score"] for i in record["history"])
     if as_json:
