@@ -20,7 +20,7 @@ from loglin.methods.settings import CRITERIA, LATENT
 @click.argument("data")
 @click.option(
     "--template",
-    help="Template file (CRF++ / Wapiti syntax) or name; default: words and their spelling, trigram where labels are hidden.",
+    help="Template file (CRF++ / Wapiti syntax); default: words and spelling; trigram where labels are hidden.",
 )
 @click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
