@@ -19,7 +19,10 @@ from loglin.methods.settings import CRITERIA, LATENT
 
 @click.command("train")
 @click.argument("data")
-@click.option("--template", help="Template file (CRF++ / Wapiti syntax); default: words and their spelling.")
+@click.option(
+    "--template",
+    help="Template file (CRF++ / Wapiti syntax); default: words and spelling; trigram where labels are hidden.",
+)
 @click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @shared.optimizer
