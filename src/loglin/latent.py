@@ -5,11 +5,9 @@ dictionary ──► what each word may be ──► features, sites, lattices �
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from loglin.corpus.columns import Column, Corpus
@@ -219,13 +217,10 @@ def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Probl
 
 
 def _convergent(features: LatticeFeatures) -> np.ndarray:
-    """Weights near those of a uniform HMM, whose sum over all sentences is one."""
+    """Small weights whose sum over all sentences converges: (word, label) at 1 / ((L + 1) · words of the label)."""
     L, labels = features.sites.n_labels, features.sites.labels
-    words = np.bincount(labels, minlength=L)
-    target = np.concatenate([np.full(features.steps.shape[0], -math.log(L + 1)), -np.log(words[labels])])
-    system = sp.vstack([features.steps, features.entries]).tocsr()
-    used = np.diff(system.indptr) > 0
-    return lsqr(system[used], target[used], atol=1e-10, btol=1e-10)[0]
+    target = -np.log((L + 1) * np.bincount(labels, minlength=L)[labels])
+    return lsqr(features.entries, target, atol=1e-10, btol=1e-10)[0]
 
 
 def _report_divergence(result: Result, problem: Problem) -> None:

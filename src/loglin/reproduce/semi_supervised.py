@@ -216,7 +216,7 @@ def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[st
         "sentences": len(data.training.words),
         "test": test.n_words,
         "development": data.development.n_words,
-        "mixtures": " or ".join(str(len(c.weights) * len(c.variances)) for c in conditions),
+        "mixtures": " or ".join(dict.fromkeys(str(len(c.weights) * len(c.variances)) for c in conditions)),
         "priors": len(conditions[0].variances) + 1,
         "smoothings": len(EM) * len(SMOOTHING),
     }
