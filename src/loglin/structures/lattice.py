@@ -88,6 +88,7 @@ class Lattices:
     def __init__(self, words: WordLattices, sites: Sites, site_of: np.ndarray, order: int = 2, goals: str = "one"):
         if order not in (1, 2):
             raise LoglinError(f"order is {order!r}; a label model is of order 1 or 2")
+        self._rooms: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.sites, self.order, self.n = sites, order, len(words.states) - 1
         L, n = sites.n_labels, sites.n_sites
         kinds = {"one": 1, "observed": 2, "ends": 0}[goals]
@@ -143,37 +144,52 @@ class Lattices:
         cells, entries = np.zeros(W.shape if wanted else (0, 0, 0)), np.zeros(len(E) if wanted else 0)
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-            gW, gE = np.zeros(cells.shape), np.zeros(entries.shape)
+            gW, gE = self._room(begin) if wanted else (cells, entries)
             flat = (self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
             kernels.sums(begin, end, *self._layout, *flat, w, logz, unsafe, wanted, gW.reshape(-1), gE)
             return gW, gE
 
         if safe:
             for gW, gE in threads.map(chunk, self.chunks):
-                cells += gW
-                entries += gE
-            cells *= scaled if wanted else 1.0
+                if wanted:
+                    cells += gW
+                    entries += gE
+            if wanted:
+                cells *= scaled
         careful = np.flatnonzero(unsafe)
         if len(careful):
             logs.careful_sums(careful, *self._layout, W, E, w, self.goals, logz, wanted, cells, entries)
         return Totals(logz, cells, entries[: self.sites.n_entries])
 
+    def _room(self, begin: int) -> tuple[np.ndarray, np.ndarray]:
+        """Zeros for the expectations of the chunk that begins there, kept from pass to pass."""
+        if begin not in self._rooms:
+            self._rooms[begin] = np.empty(self.shape), np.empty(self.sites.n_entries + 3)
+        for part in self._rooms[begin]:
+            part[:] = 0.0
+        return self._rooms[begin]
+
     def _scaled(self, W: np.ndarray, E: np.ndarray) -> tuple[np.ndarray, float, np.ndarray, np.ndarray, bool]:
         """exp of W and E, each shifted by its largest (E by site), the shifts, and whether nothing can vanish."""
-        finite = np.isfinite(W)
-        step = float(W.max(initial=-math.inf, where=finite))
-        step = step if math.isfinite(step) else 0.0
-        starts = np.concatenate([self.sites.ptr[:-1], self.sites.n_entries + np.arange(3)])
+        step, least = float(W.max()), float(W.min())
+        if not (math.isfinite(step) and math.isfinite(least)):
+            finite = np.isfinite(W)
+            step, least = (float(f(W[finite])) if finite.any() else 0.0 for f in (np.max, np.min))
+        starts, counts = self._spans
         peak = np.maximum.reduceat(E, starts)
         peak = np.where(peak > -math.inf, peak, 0.0)
         shift = np.zeros(len(E))
         shift[starts] = peak
-        relative = E - np.repeat(peak, np.diff(np.append(starts, len(E))))
-        vanishing = math.log(kernels.VANISHING)
-        safe = not bool(
-            np.any(finite & (W - step < vanishing)) or np.any((relative > -math.inf) & (relative < vanishing))
-        )
+        relative = E - np.repeat(peak, counts)
+        lowest = float(relative.min(initial=0.0, where=relative > -math.inf))
+        safe = min(least - step, lowest) >= math.log(kernels.VANISHING)
         return np.exp(W - step), step, np.exp(relative), shift, safe
+
+    @cached_property
+    def _spans(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the entries of every site begin, and how many there are; START, STOP and order 1's row are last."""
+        starts = np.concatenate([self.sites.ptr[:-1], self.sites.n_entries + np.arange(3)])
+        return starts, np.diff(np.append(starts, self.sites.n_entries + 3))
 
     def nbest(self, W: np.ndarray, E: np.ndarray, k: int = 1, threads: Threads | None = None) -> list[list[Path]]:
         """The k best paths of every lattice, each with its labels and score; fewer where fewer exist."""
