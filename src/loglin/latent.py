@@ -62,17 +62,13 @@ def corpus_of(design: Design) -> Corpus:
 def possible_labels(corpus: Corpus, dictionary: TagDictionary | None, n_labels: int) -> Gold:
     """What the dictionary allows each token, as partial labels."""
     if dictionary is None:
-        return Gold(
-            np.full(corpus.n_tokens, ~0, np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32)
-        )
+        return Gold.hidden(corpus.n_tokens, n_labels)
     column = corpus.columns[0]
-    allowed = dictionary.allowed(Column(np.unique(column.codes), column.vocabulary), source=corpus.source)
-    sets, which = np.unique(allowed, axis=0, return_inverse=True)
-    of_word = np.zeros(len(column.vocabulary), np.int32)
-    of_word[np.unique(column.codes)] = which.reshape(-1) + 1
-    return Gold(
-        ~of_word[column.codes], n_labels, np.concatenate([np.ones((1, n_labels), bool), sets]), np.empty(0, np.int32)
-    )
+    words, of_token = np.unique(column.codes, return_inverse=True)
+    allowed = dictionary.allowed(Column(words, column.vocabulary), source=corpus.source)
+    sets, of_word = np.unique(allowed, axis=0, return_inverse=True)
+    codes = ~(1 + of_word.reshape(-1)[of_token.reshape(-1)]).astype(np.int32)
+    return Gold(codes, n_labels, np.concatenate([np.ones((1, n_labels), bool), sets]), np.empty(0, np.int32))
 
 
 def lattice_text(
@@ -161,7 +157,7 @@ def solve_latent(
     results: list[Result] = []
     for start in range(settings["starts"]):
         noise = settings["deviation"] * rng.standard_normal(len(zero))
-        blind = dictionary is None and not criterion_sees_labels(problem)
+        blind = dictionary is None and not _sees_labels(problem)
         weights = first if first is not None and start == 0 else zero + (noise if start or blind else 0.0)
         results.append(_rounds(criterion, weights, settings, problem, options, watch, interrupted))
         if interrupted():
@@ -176,7 +172,7 @@ def solve_latent(
     return best
 
 
-def criterion_sees_labels(problem: Problem) -> bool:
+def _sees_labels(problem: Problem) -> bool:
     """Whether any annotation tells the labels apart; without it all weights zero are a saddle."""
     return problem.hidden is not None and bool((problem.hidden.codes != ~0).any())
 
@@ -186,23 +182,12 @@ def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Probl
     beta, result = settings["annealing"], None
     while True:
         criterion.beta, last = beta, beta == 1.0
-        limits: dict[str, Any] = {
-            "l1": problem.l1,
-            "l2": problem.l2,
-            "max_iter": options.max_iter,
-            "seed": options.seed,
-        }
-        limits |= {"tol": options.tol * (1.0 if last else ROUGH), "callback": watch, "stop": interrupted}
+        tol = options.tol * (1.0 if last else ROUGH)
+        limits: dict[str, Any] = {"l1": problem.l1, "l2": problem.l2, "max_iter": options.max_iter, "tol": tol}
+        limits |= {"seed": options.seed, "callback": watch, "stop": interrupted}
         if options.optimizer in ("auto", "lbfgs"):
-            result = fit_weights(
-                lambda dtype: criterion,
-                start=weights,
-                warm_start=False,
-                scaled=False,
-                dtype="float64",
-                memory=MEMORY,
-                **limits,
-            )
+            plain: dict[str, Any] = {"warm_start": False, "scaled": False, "dtype": "float64", "memory": MEMORY}
+            result = fit_weights(lambda dtype: criterion, start=weights, **plain, **limits)
         else:
             result = solve_by(options.optimizer, criterion, weights, **limits)
         weights = result.weights
