@@ -257,7 +257,7 @@ def test_without_a_dictionary_labels_are_nameless_and_starts_random():
 def test_annealing_ends_at_beta_one():
     slow = Tagger("contrastive", dictionary=WORDS, settings={"annealing": 0.2}, tol=1e-8).fit(SENTENCES)
     direct = Tagger("contrastive", dictionary=WORDS, tol=1e-8).fit(SENTENCES)
-    assert slow.model_.record["iterations"] > 0
+    assert slow.model_.record["iterations"] == len(slow.model_.record["history"])  # of all rounds
     corpus = from_sentences(SENTENCES)
     for tagger in (slow, direct):
         w = tagger.model_.weights
@@ -377,6 +377,16 @@ def test_shell_refuses(folder, arguments, part):
     code, _, err = run(folder, ["train", "raw.txt", *arguments, "-o", "m"])
     check_sentence(code, err, part)
     assert not (folder / "m").exists()
+
+
+def test_columns_are_not_read_as_text(folder):
+    (folder / "columns.txt").write_text("a X\nb Y\n\n" * 15)
+    arguments = ["train", "columns.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m", "--quiet"]
+    code, _, err = run(folder, arguments)
+    check_sentence(code, err, "all its lines have 2 words, like columns", "--format conll")
+    assert run(folder, [*arguments, "--format", "conll", "--label-column", "-1"])[0] == 0
+    (folder / "D").write_text("a\tX\nb\tX Y\nX\tX\nY\tY\n")
+    assert run(folder, [*arguments, "--format", "text"])[0] == 0
 
 
 def test_doubts_about_the_dictionary_are_told(folder):

@@ -179,7 +179,7 @@ def _sees_labels(problem: Problem) -> bool:
 
 def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Problem, options: Any, watch, interrupted):
     """From the first β up to 1, each round from the weights of the one before."""
-    beta, result = settings["annealing"], None
+    beta, passed = settings["annealing"], Result(weights, 0.0, "", False)
     while True:
         criterion.beta, last = beta, beta == 1.0
         tol = options.tol * (1.0 if last else ROUGH)
@@ -191,6 +191,9 @@ def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Probl
         else:
             result = solve_by(options.optimizer, criterion, weights, **limits)
         weights = result.weights
+        result.iterations = passed.iterations + result.iterations
+        result.evaluations += passed.evaluations
+        passed = result
         if last:
             return result
         if interrupted():

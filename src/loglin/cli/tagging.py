@@ -171,10 +171,22 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
     kind = detected_format(data, given["text_format"], has_labels(given))
     templates = read_templates(template or ("trigram" if options.order == 2 else "bigram"))
     source = read_hidden(data, kind, templates, given)
+    if kind == "text" and given["text_format"] == "auto":
+        _refuse_columns(data, source.inputs.offsets)
     if not given["dev"]:
         return source, None
     held_kind = detected_format(given["dev"], given["text_format"], labeled=False)
     return source, read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
+
+
+def _refuse_columns(path: str, offsets: Any) -> None:
+    """Lines that all have the same few words are columns whose name says text."""
+    lengths = {int(n) for n in offsets[1:] - offsets[:-1]}
+    if len(offsets) > 20 and len(lengths) == 1 and (n := lengths.pop()) <= 5:
+        raise LoglinError(
+            f"{path} is read as text, a sentence a line, but all its lines have {n} word{'s' * (n > 1)}, like columns; "
+            "give --format conll, or --format text if they are sentences"
+        )
 
 
 def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: bool, selection: dict) -> None:
