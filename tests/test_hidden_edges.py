@@ -13,6 +13,7 @@ import pytest
 from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
 from loglin.latent import _rounds, unlabeled_value
+from loglin.optimize.record import StopTraining
 from test_bad_input import check_sentence, run
 
 WORDS = {"they": ["PRON"], "can": ["AUX", "NOUN"], "fish": ["NOUN", "VERB"], "the": ["DET"], "swim": ["VERB"]}
@@ -195,3 +196,20 @@ def test_hidden_markov_models_are_not_pruned(folder):
     tagger("em").fit(SENTENCES).save(folder / "em")
     code, _, err = run(folder, ["prune", "em", "-o", "less"])
     check_sentence(code, err, "no weights to prune")
+
+
+@pytest.mark.parametrize("settings", [{"starts": 3}, {"annealing": 0.1}], ids=str)
+def test_a_callback_ends_all_starts_and_rounds(settings):
+    seen = []
+
+    def enough(iteration):
+        seen.append(iteration)
+        if len(seen) == 2:
+            raise StopTraining("the callback has seen enough")
+
+    words = {"a": ["X"], "b": ["X", "Y"], "c": ["Y", "Z"]}
+    tagger = Tagger("contrastive", dictionary=words, settings=settings, callbacks=[enough], tol=1e-12)
+    record = tagger.fit([["a", "b", "c"], ["b", "c", "a", "b"]]).model_.record
+    assert len(seen) == 2
+    assert "the callback has seen enough" in record["stopped"]
+    assert not record["converged"]

@@ -22,7 +22,7 @@ from loglin.methods.problem import Problem
 from loglin.model import Model
 from loglin.neighborhoods.named import Everything, Neighborhood, neighborhood
 from loglin.optimize.fit import fit_weights
-from loglin.optimize.record import Result
+from loglin.optimize.record import Iteration, Result, StopTraining
 from loglin.optimize.solvers import solve_by
 from loglin.parallel.threads import Threads
 from loglin.watch import Watch
@@ -155,15 +155,28 @@ def solve_latent(
     if isinstance(neighborhood_of(options), Everything):
         zero = _convergent(criterion.features)
     results: list[Result] = []
+    halted: list[str] = []
+
+    def follow(iteration: Iteration, weights: np.ndarray) -> None:
+        try:
+            watch(iteration, weights)
+        except StopTraining as stop:
+            halted.append(str(stop))
+            raise
+
+    def ended() -> str | None:
+        """Whether the user, or a callback, wants no further round or start."""
+        return halted[0] if halted else interrupted()
+
     for start in range(settings["starts"]):
         noise = settings["deviation"] * rng.standard_normal(len(zero))
         blind = dictionary is None and not _sees_labels(problem)
         weights = first if first is not None and start == 0 else zero + (noise if start or blind else 0.0)
-        results.append(_rounds(criterion, weights, settings, problem, options, watch, interrupted))
-        if interrupted():
+        results.append(_rounds(criterion, weights, settings, problem, options, follow, ended))
+        if ended():
             break
     best = min(results, key=lambda r: r.value)
-    if (reason := interrupted()) and best is not results[-1]:
+    if (reason := ended()) and best is not results[-1]:
         best.stopped, best.converged = f"{reason}; {best.stopped}", False
     if len(results) > 1:
         values = ", ".join(f"{-r.value:,.2f}" for r in results)
@@ -177,14 +190,14 @@ def _sees_labels(problem: Problem) -> bool:
     return problem.hidden is not None and bool((problem.hidden.codes != ~0).any())
 
 
-def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Problem, options: Any, watch, interrupted):
+def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Problem, options: Any, follow, ended):
     """From the first β up to 1, each round from the weights of the one before."""
     beta, passed = settings["annealing"], Result(weights, 0.0, "", False)
     while True:
         criterion.beta, last = beta, beta == 1.0
         tol = options.tol * (1.0 if last else ROUGH)
         limits: dict[str, Any] = {"l1": problem.l1, "l2": problem.l2, "max_iter": options.max_iter, "tol": tol}
-        limits |= {"seed": options.seed, "callback": watch, "stop": interrupted}
+        limits |= {"seed": options.seed, "callback": follow, "stop": ended}
         if options.optimizer in ("auto", "lbfgs"):
             plain: dict[str, Any] = {"warm_start": False, "scaled": False, "dtype": "float64", "memory": MEMORY}
             result = fit_weights(lambda dtype: criterion, start=weights, **plain, **limits)
@@ -196,7 +209,7 @@ def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Probl
         passed = result
         if last:
             return result
-        if interrupted():
+        if ended():
             criterion.beta = 1.0  # so that starts are compared by the same objective
             penalty = problem.l1 @ np.abs(weights) + 0.5 * problem.l2 @ weights**2
             result.value = criterion(weights)[0] + float(penalty)
