@@ -154,3 +154,14 @@ def place(corpus: Corpus, token: int) -> tuple[int, int]:
     """Sentence and position in it of a token."""
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
     return sentence, token - int(corpus.offsets[sentence])
+
+
+def drawn_values(emissions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A value for every label, with the probabilities of its row: (tokens,) int32."""
+    drawn = np.zeros(len(codes), np.int32)
+    uniforms = rng.random(len(codes))
+    for label, row in enumerate(np.cumsum(emissions, axis=1)):
+        of_label = codes == label
+        found = np.searchsorted(row, uniforms[of_label] * row[-1], side="right")
+        drawn[of_label] = np.minimum(found, len(row) - 1)
+    return drawn

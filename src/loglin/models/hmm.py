@@ -276,7 +276,7 @@ class HMM:
         codes, lengths = table[table >= 0], (table >= 0).sum(axis=1)
         columns = [Column(np.zeros(len(codes), np.int32), Vocabulary.of(["_"])) for _ in range(max(self.columns) + 1)]
         for k, c in enumerate(self.columns):
-            columns[c] = Column(_draw(self.emissions[k], codes, rng), self.values[k])
+            columns[c] = Column(counting.drawn_values(self.emissions[k], codes, rng), self.values[k])
         return Corpus(columns, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), "sample"), codes
 
     # ------------------------------------------------------------------ sums over all sentences
@@ -392,14 +392,3 @@ class HMM:
 def _log(probabilities: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log(probabilities)
-
-
-def _draw(emissions: np.ndarray, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A value for every label, with the probabilities of its row: (tokens,) int32."""
-    drawn = np.zeros(len(codes), np.int32)
-    uniforms = rng.random(len(codes))
-    for label, row in enumerate(np.cumsum(emissions, axis=1)):
-        of_label = codes == label
-        found = np.searchsorted(row, uniforms[of_label] * row[-1], side="right")
-        drawn[of_label] = np.minimum(found, len(row) - 1)
-    return drawn
