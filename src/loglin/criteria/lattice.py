@@ -97,7 +97,6 @@ class AllSentences:
     sites: Sites  # of the words that there are, the first of all
     n: int  # sentences
     names: list  # of labels, for messages
-    order: int
 
     def totals(self, W, E, weight=None, threads=None) -> Totals:
         L, H = self.sites.n_labels, len(W)
@@ -108,7 +107,7 @@ class AllSentences:
         target = (b if H > 1 else 0) * (L + 1) + c
         start, end = np.full((2, (L + 1) * (L + 1 if H > 1 else 1)), -math.inf)
         start[-1], end[state[~inner]] = 0.0, score[~inner]
-        machine = Automaton(state[inner], target[inner], score[inner], start, end, self._name)
+        machine = Automaton(state[inner], target[inner], score[inner], start, end, lambda state: self._name(state, H))
         partitions = np.full(self.n, machine.partition())
         if weight is None:
             return Totals(partitions, np.empty((0, 0, 0)), np.empty(0))
@@ -138,9 +137,9 @@ class AllSentences:
         possible &= np.append(pooled, [0.0, 0.0])[c] > -math.inf
         return a[possible], b[possible], c[possible]
 
-    def _name(self, state: int) -> str:
+    def _name(self, state: int, H: int) -> str:
         names, (a, b) = [*map(str, self.names), "START"], divmod(state, self.sites.n_labels + 1)
-        return f"{names[a]} {names[b]}" if self.order == 2 else names[b]
+        return f"{names[a]} {names[b]}" if H > 1 else names[b]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +193,7 @@ class LatticeCriterion:
 
     def __init__(self, features: LatticeFeatures, contrasts: list[Contrast], threads: Threads | None = None):
         self.features, self.contrasts, self.threads = features, contrasts, threads or Threads(1)
-        self.n_features, self.evaluations, self.epochs = features.n_features, 0, 0.0
+        self.n_features, self.evaluations = features.n_features, 0
         self.beta = 1.0
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:

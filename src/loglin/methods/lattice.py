@@ -188,7 +188,7 @@ def contrast_of(c: Comparison, readings: Readings, n_types: int, order: int, lab
     ours = readings.lattices(c.observed, order)
     if c.against is None:
         words_of = readings.sites.select(np.arange(n_types))
-        return Contrast(ours, AllSentences(words_of, len(c.weight), labels, order), c.weight)
+        return Contrast(ours, AllSentences(words_of, len(c.weight), labels), c.weight)
     if c.against.separate:
         return Contrast(ours, _shared(readings.sites, c.against, order), c.weight)
     if c.folds:

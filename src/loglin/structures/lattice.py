@@ -97,6 +97,7 @@ class Lattices:
         # START, STOP and the single row of order 1 are sites behind all others
         first = np.concatenate([sites.ptr[:-1], sites.n_entries + np.arange(3)])
         count = np.concatenate([np.diff(sites.ptr), np.ones(3, np.int64)])
+        self._spans = first, count  # where the entries of every site begin, and how many there are
         self.labels = np.concatenate([sites.labels, [L, L + 1, 0]]).astype(np.int32)
         self.lattices, read, self.arcs, self.sources = kernels.expand(
             words.states, words.arcs, words.targets, words.symbols, words.final,
@@ -185,12 +186,6 @@ class Lattices:
         safe = min(least - step, lowest) >= math.log(kernels.VANISHING)
         return np.exp(W - step), step, np.exp(relative), shift, safe
 
-    @cached_property
-    def _spans(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the entries of every site begin, and how many there are; START, STOP and order 1's row are last."""
-        starts = np.concatenate([self.sites.ptr[:-1], self.sites.n_entries + np.arange(3)])
-        return starts, np.diff(np.append(starts, self.sites.n_entries + 3))
-
     def nbest(self, W: np.ndarray, E: np.ndarray, k: int = 1, threads: Threads | None = None) -> list[list[Path]]:
         """The k best paths of every lattice, each with its labels and score; fewer where fewer exist."""
         if k < 1:
@@ -247,6 +242,8 @@ class Lattice:
     def __post_init__(self) -> None:
         steps, scores = checked_scores("steps", self.steps), checked_scores("scores", self.scores)
         S = self.sites.n_labels + 2
+        if len(self.words) != 1:
+            raise LoglinError(f"words are {len(self.words)} lattices; give one, or take Lattices for many")
         if steps.shape not in ((S, S, S), (1, S, S)):
             raise LoglinError(f"steps must have shape {(S, S, S)}, or {(1, S, S)} in order 1, not {steps.shape}.")
         if scores.shape != (self.sites.n_entries,):
