@@ -44,6 +44,11 @@ class TaggingReport:
     map: dict[str, str | None]  # of predicted labels to gold ones, None where no gold label is left
     errors: list[tuple[str, str, str, int]] = field(repr=False)  # word, gold, predicted (mapped), tokens; most first
 
+    @property
+    def telling_accuracy(self) -> float:
+        """Of the words with a choice in the dictionary, or of all where none says so."""
+        return self.accuracy if self.ambiguous_accuracy is None else self.ambiguous_accuracy
+
     def as_dict(self) -> dict[str, Any]:
         """Every field, as numbers, strings, lists and objects that `json` can write."""
         return asdict(self)

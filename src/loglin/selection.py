@@ -101,7 +101,6 @@ def select(
     grid: Mapping[str, Sequence],
     train: Callable[[dict[str, Any]], Model],
     accuracy: Callable[[Model], float] | None = None,
-    follow: Callable[[Trial], None] = lambda trial: None,
 ) -> Selection:
     """Train a model for every combination, until one is interrupted; each must have been told of held-out text."""
     found = []
@@ -109,7 +108,6 @@ def select(
         model = train(parameters)
         trial = Trial(parameters, model, model.record["held_criterion"], None if accuracy is None else accuracy(model))
         found.append(trial)
-        follow(trial)
         if was_interrupted(model.record):
             break
     return Selection(found)

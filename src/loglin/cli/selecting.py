@@ -61,7 +61,6 @@ def selected(grid: dict[str, list], train_one: Any, options: Any, n_columns: int
     def accuracy(model: Any) -> float:
         decoder = Decoder(model, given["threads"])
         kind = detected_format(given["gold"], given["text_format"])
-        report = read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder)
-        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
+        return read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder).telling_accuracy
 
     return select(grid, train, accuracy if given["gold"] else None)

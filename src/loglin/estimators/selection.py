@@ -46,8 +46,7 @@ def select_tagger(
         return one.model_
 
     def accuracy(model: Model) -> float:
-        report = tried[-1].evaluate_unsupervised(*gold)  # type: ignore[misc]
-        return report.accuracy if report.ambiguous_accuracy is None else report.ambiguous_accuracy
+        return tried[-1].evaluate_unsupervised(*gold).telling_accuracy  # type: ignore[misc]
 
     found = select(grid, train, None if gold is None else accuracy)
     return tried[found.trials.index(found.selected)], found
