@@ -17,12 +17,12 @@ from loglin.corpus.trees import read
 from loglin.decode import Decoder
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.latent import hidden_dictionary, lattice_criterion, possible_labels, unlabeled_value
+from loglin.latent import lattice_criterion, possible_labels, unlabeled_value
 from loglin.methods.settings import checked_settings
 from loglin.model import Model
 from loglin.neighborhoods import Transducer
 from loglin.options import Options, labels_of
-from loglin.training import _problem
+from loglin.training import _dictionary, _problem
 from test_bad_input import check_sentence, run
 
 WORDS = {"a": ["X"], "b": ["X", "Y"], "c": ["Y", "Z"], "d": ["X", "Y", "Z"], "see": ["Z", "X"]}
@@ -134,7 +134,7 @@ def criterion_of(
     corpus = from_sentences(SENTENCES)
     design = extractor.fit(corpus)
     names, gold = labels_of(labels, np.diff(corpus.offsets).tolist(), options)
-    words = hidden_dictionary(design, names, gold, options)
+    words = _dictionary(design, names, gold, options)
     problem = _problem(design, extractor, names, possible_labels(corpus, words, len(names)), options, None)
     problem.hidden = gold
     return lattice_criterion(checked_settings(criterion, settings), problem, words, options)

@@ -33,21 +33,6 @@ MEMORY = 10
 ROUGH = 10.0  # annealing rounds before the last end with a tolerance so many times larger
 
 
-def hidden_dictionary(design: Design, labels: list, gold: Gold, options: Any) -> TagDictionary | None:
-    """The dictionary given, or that of the labelled tokens where a count of occurrences is given."""
-    if not options.dictionary:
-        return None
-    corpus = corpus_of(design)
-    if not isinstance(options.dictionary, int):
-        names, dictionary = options.dictionary
-        dictionary = dictionary.relabeled(names, labels)
-        dictionary.refuse_conflicts(corpus, gold, labels)
-        return dictionary
-    certain, column = np.flatnonzero(gold.codes >= 0), corpus.columns[0]
-    seen = Column(column.codes[certain], column.vocabulary)
-    return TagDictionary.of(seen, Gold.certain(gold.codes[certain], gold.n_labels), options.dictionary)
-
-
 def corpus_of(design: Design) -> Corpus:
     if design.corpus is None:
         raise LoglinError(
@@ -79,13 +64,13 @@ def lattice_text(
     allowed = np.ones((types.n, n_labels), bool)
     if dictionary is not None:
         allowed = dictionary.allowed(column, source=types.corpus.source)
-    annotated = gold is not None and bool(np.any((gold.codes >= 0) | (~gold.codes > 0)))
-    return LatticeText.of(types, offsets, allowed, gold.allowed() if annotated and gold is not None else None)
+    said = gold.allowed() if gold is not None and gold.annotated.any() else None
+    return LatticeText.of(types, offsets, allowed, said)
 
 
 def labeled_sentences(gold: Gold, offsets: np.ndarray) -> np.ndarray:
     """Sentences with some annotation: (sentences,) bool."""
-    said = np.concatenate([[0], np.cumsum(gold.codes != ~0)])
+    said = np.concatenate([[0], np.cumsum(gold.annotated)])
     return said[offsets[1:]] > said[offsets[:-1]]
 
 
@@ -187,7 +172,7 @@ def solve_latent(
 
 def _sees_labels(problem: Problem) -> bool:
     """Whether any annotation tells the labels apart; without it all weights zero are a saddle."""
-    return problem.hidden is not None and bool((problem.hidden.codes != ~0).any())
+    return problem.hidden is not None and bool(problem.hidden.annotated.any())
 
 
 def _rounds(criterion: LatticeCriterion, weights, settings: dict, problem: Problem, options: Any, follow, ended):

@@ -77,6 +77,16 @@ class Options:
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose f1 or likelihood")
 
 
+def default_order(criterion: str) -> int:
+    """How many labels a label looks back where nothing is said."""
+    return 2 if criterion in LATENT else 1
+
+
+def hidden_template(order: int) -> str:
+    """The name of the default template where labels are hidden."""
+    return "trigram" if order == 2 else "bigram"
+
+
 def labels_of(sequences: Iterable[Sequence | None] | None, lengths: list[int], options: Options) -> tuple[list, Gold]:
     """Labels and what is known of every token; where labels may be hidden, a whole sentence may have none."""
     if options.criterion not in LATENT or options.task != "tag":

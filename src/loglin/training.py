@@ -25,7 +25,6 @@ from loglin.features.transfer import transferred_weights
 from loglin.latent import (
     check_held,
     corpus_of,
-    hidden_dictionary,
     lattice_text,
     neighborhood_of,
     possible_labels,
@@ -78,7 +77,7 @@ def train(
     began, settings = time.perf_counter(), checked_settings(options.criterion, options.settings, options.task)
     options = _with_precision(options, design.n_tokens * len(labels), gold)
     latent = options.task == "tag" and options.criterion in LATENT
-    dictionary = (hidden_dictionary if latent else _dictionary)(design, labels, gold, options)
+    dictionary = _dictionary(design, labels, gold, options)
     if latent:
         hidden, gold = gold, possible_labels(corpus_of(design), dictionary, len(labels))
         if held is not None:
@@ -259,7 +258,14 @@ def _dictionary(
             "a tag dictionary needs words, but the tokens are attributes; give a template, or dictionary 0"
         )
     if isinstance(options.dictionary, int):
-        return TagDictionary.of(design.corpus.columns[0], gold, options.dictionary)
+        column = design.corpus.columns[0]
+        if options.criterion in LATENT:  # of the labelled tokens alone: others would allow their words everything
+            certain = np.flatnonzero(gold.codes >= 0)
+            column, gold = (
+                replace(column, codes=column.codes[certain]),
+                Gold.certain(gold.codes[certain], gold.n_labels),
+            )
+        return TagDictionary.of(column, gold, options.dictionary)
     names, dictionary = options.dictionary
     dictionary = dictionary.relabeled(names, labels)
     dictionary.refuse_conflicts(design.corpus, gold, labels)

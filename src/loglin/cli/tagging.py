@@ -146,11 +146,11 @@ def train_command(context, data, template, output, as_json, **given) -> None:
 
 def _options(given: dict) -> Any:
     """What training is asked to do."""
-    from loglin.training import Options
+    from loglin.options import Options, default_order
 
     names = ("criterion", "optimizer", "neighborhood", "l1", "l2", "all_features", "cutoff", "dictionary", "max_iter")
     names += ("tol", "threads", "seed", "dtype", "dev_metric")
-    given["order"] = given["order"] or (2 if given["criterion"] in LATENT else 1)
+    given["order"] = given["order"] or default_order(given["criterion"])
     settings = shared.settings_of(given["settings"])
     return Options(settings=settings, order=given["order"], **{name: given[name] for name in names})
 
@@ -158,6 +158,7 @@ def _options(given: dict) -> Any:
 def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[Any, Any]:
     """Training data, and held-out text where labels are hidden."""
     from loglin.features.read import read_templates
+    from loglin.options import hidden_template
     from loglin.tagger_files import has_labels, read_hidden, read_raw, read_training
 
     if options.criterion not in LATENT:
@@ -169,7 +170,7 @@ def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[A
         templates = read_templates(template) if template or kind in ("conll", "text") else None
         return read_training(data, kind, templates, given), None
     kind = detected_format(data, given["text_format"], has_labels(given))
-    templates = read_templates(template or ("trigram" if options.order == 2 else "bigram"))
+    templates = read_templates(template or hidden_template(options.order))
     source = read_hidden(data, kind, templates, given)
     if kind == "text" and given["text_format"] == "auto":
         _refuse_columns(data, source.inputs.offsets)

@@ -41,6 +41,11 @@ class Gold:
         return cls(np.full(n_tokens, ~0, np.int32), n_labels, np.ones((1, n_labels), bool), np.empty(0, np.int32))
 
     @property
+    def annotated(self) -> np.ndarray:
+        """Tokens of which anything is known: (tokens,) bool."""
+        return self.codes != ~0
+
+    @property
     def all_certain(self) -> bool:
         return bool((self.codes >= 0).all()) and not self.candidates.size
 

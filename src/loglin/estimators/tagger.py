@@ -24,7 +24,7 @@ from loglin.features.read import read_templates
 from loglin.mapping import TaggingReport
 from loglin.methods.settings import LATENT
 from loglin.model import Model
-from loglin.options import Options, labels_of
+from loglin.options import Options, default_order, hidden_template, labels_of
 from loglin.tagger_evaluation import Labeled
 from loglin.training import train
 from loglin.watch import Development
@@ -189,14 +189,14 @@ class Tagger(BaseEstimator):
         if self.criterion in LATENT and (self.features is not None or not isinstance(token, str | tuple)):
             raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
         if self.criterion in LATENT and self.template is None:
-            return TemplateExtractor(read_templates("trigram" if self._order == 2 else "bigram"))
+            return TemplateExtractor(read_templates(hidden_template(self._order)))
         if self.features is not None or (self.template is None and not isinstance(token, str)):
             return AttributeExtractor()
         return TemplateExtractor(read_templates(self.template))
 
     @property
     def _order(self) -> int:
-        return self.order if self.order is not None else 2 if self.criterion in LATENT else 1
+        return self.order if self.order is not None else default_order(self.criterion)
 
     def _input(self, extractor, sentences: list[list]) -> Any:
         if isinstance(extractor, TemplateExtractor):
