@@ -440,3 +440,9 @@ def test_what_is_refused():
         with pytest.raises(LoglinError) as caught:
             call()
         assert part in str(caught.value)
+
+
+def test_a_lattice_is_one():
+    sites = Sites.of(np.ones((2, 2), bool))
+    with pytest.raises(LoglinError, match="words are 2 lattices; give one"):
+        Lattice(WordLattices.chains([[0, 1], [1]], 2), sites, np.zeros((1, 4, 4)), np.zeros(4))
