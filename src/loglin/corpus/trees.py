@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from loglin.corpus.columns import Corpus, from_sentences
@@ -15,6 +16,28 @@ TRACE = "-NONE-"  # the tag of a leaf that stands for no word
 _SYMBOL = re.compile(r"[()\n]|[^\s()]+")
 
 Sentence = list[tuple[str, str]]  # (word, tag)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A node and what is below it: a preterminal has a word and no children, any other node has children."""
+
+    label: str
+    children: tuple[Tree, ...] = ()
+    word: str | None = None
+
+    def leaves(self) -> list[Tree]:
+        """The preterminals from left to right."""
+        found, ahead = [], [self]
+        while ahead:
+            node = ahead.pop()
+            if node.word is not None:
+                found.append(node)
+            ahead += reversed(node.children)
+        return found
+
+    def words(self) -> list[str]:
+        return [leaf.word for leaf in self.leaves() if leaf.word is not None]
 
 
 def read(path: str | os.PathLike, encoding: str = "utf-8") -> Corpus:

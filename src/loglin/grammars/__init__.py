@@ -1,0 +1,1 @@
+"""Trees made into grammars and back: transformations, rules, unknown words, files that people read and edit."""

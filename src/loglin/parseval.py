@@ -1,0 +1,1 @@
+"""Labelled brackets compared, by the conventions of evalb."""
