@@ -34,6 +34,7 @@ class Item:
     column: int
     function: str = "x"
     arguments: tuple = ()
+    anchor: str = ""  # of a span: what the offset is from, see span_templates.py
 
     @property
     def view(self) -> tuple[int, str, tuple]:
