@@ -140,7 +140,7 @@ class _Lines:
             raise LoglinError(
                 f"{place}: {line.strip()[:60]!r} is not a rule; write it as SYMBOL -> …, with spaces around the arrow"
             )
-        parent, rest = tokens[0][1], tokens[2:]
+        parent, rest = str(tokens[0][1]), tokens[2:]
         while rest:
             end = next((n for n, (kind, _) in enumerate(rest) if kind == "bar"), len(rest))
             self._add_rule(parent, rest[:end], number, place)
@@ -155,7 +155,7 @@ class _Lines:
             raise LoglinError(f"{place}: {line[:60]!r} is no instruction; write %start and one symbol, or remove it")
         if self.start is not None:
             raise LoglinError(f"{place}: %start stands in line {self.start[1]} already; keep one of the two")
-        self.start = tokens[0][1], number
+        self.start = str(tokens[0][1]), number
 
     def _add_rule(self, parent: str, tokens: list, number: int, place: str) -> None:
         probability = None
