@@ -90,7 +90,7 @@ def _unary_external(category: str) -> Callable[[_Numbered], Marks]:
 
 
 def _split_in(tree: _Numbered) -> Marks:
-    """IN six ways: in a quantifier, before a clause in a sentence or elsewhere, in a PP of a noun, sentence or other."""
+    """IN six ways: in a number, before a clause in a sentence or elsewhere, in a PP of a noun, sentence or else."""
     for number, tag, _ in tree.tags():
         if tag != "IN":
             continue
