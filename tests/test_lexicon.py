@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglin.errors import LoglinError
-from loglin.grammars import signatures
+from loglin.features import signatures
 from loglin.grammars.files import Word
 from loglin.models.lexicon import Lexicon
 

@@ -21,8 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from loglin.errors import LoglinError
+from loglin.features.signatures import signature
 from loglin.grammars.files import Word
-from loglin.grammars.signatures import signature
 
 UNKNOWN = "UNK"  # the signature of words that have nothing else to tell
 
@@ -127,6 +127,32 @@ class Lexicon:
         found = np.full((len(rows), len(self.tags)), -np.inf)
         found[token, self.columns[entry]] = self.log_p[entry]
         return found
+
+    # ------------------------------------------------------------------ files
+
+    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """What a JSON manifest keeps, and arrays."""
+        words = [[word.text for word in self.terminals if word.unknown is unknown] for unknown in (False, True)]
+        arrays = {name: getattr(self, name) for name in ("tags", "ptr", "columns", "log_p")}
+        return {"words": words[0], "signatures": words[1]}, arrays
+
+    @classmethod
+    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> Lexicon:
+        terminals = [*map(Word, manifest["words"]), *(Word(s, unknown=True) for s in manifest["signatures"])]
+        return cls(terminals, *(arrays[name] for name in ("tags", "ptr", "columns", "log_p")))
+
+    def is_consistent(self) -> bool:
+        """Whether numbers from a file can be followed."""
+        return (
+            all(isinstance(word.text, str) for word in self.terminals)
+            and [a.dtype.str[1:] for a in (self.tags, self.ptr, self.columns, self.log_p)] == ["i4", "i8", "i4", "f8"]
+            and len(self.ptr) == len(self.terminals) + 1
+            and int(self.ptr[0]) == 0
+            and int(self.ptr[-1]) == len(self.columns) == len(self.log_p)
+            and bool((np.diff(self.ptr) >= 0).all())
+            and (not len(self.columns) or 0 <= int(self.columns.min()) <= int(self.columns.max()) < len(self.tags))
+            and not bool((np.isnan(self.log_p) | (self.log_p == np.inf)).any())
+        )
 
     # ------------------------------------------------------------------ sums
 
