@@ -26,6 +26,7 @@ STAGES = [
     "optimize",
     "methods",
     "model",
+    "parser_model",
     "evaluate",
     "parseval",
     "mapping",
