@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.trees import Tree
 from loglin.criteria.forest import Base, TreeDesign, TreeIndex, scores_with
 from loglin.errors import LoglinError
 from loglin.features.design import Design
@@ -23,6 +24,7 @@ from loglin.features.index import FeatureIndex
 from loglin.features.span_index import SpanIndex
 from loglin.features.spans import SpanDesign, SpanExtractor
 from loglin.grammars.grammar import Grammar
+from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
 from loglin.model import arrays_named, read_arrays, write_arrays
@@ -35,7 +37,7 @@ LOCAL = {"global": 0, "local": 1, "nota": 2}  # how rules score: as they are, no
 
 @dataclass
 class ParserModel:
-    coder: TreeCoder
+    coder: TreeCoder | None  # None: the grammar is from a file, with rules of any length
     index: TreeIndex
     base: Base
     lexicon: Lexicon
@@ -62,6 +64,10 @@ class ParserModel:
     def forests(self, sentences: Sequence[Sequence[str]]) -> Forests:
         return Forests.of_sentences(self.grammar, self.index.tags, [len(s) for s in sentences])
 
+    def decoded(self, tree: Tree) -> Tree:
+        """The tree that people know for one in the grammar's normal form."""
+        return restored(tree) if self.coder is None else self.coder.decode(tree)
+
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike) -> None:
@@ -70,7 +76,7 @@ class ParserModel:
         header: dict = {
             "version": VERSION,
             "task": "parse",
-            "coder": self.coder.to_dict(),
+            "coder": None if self.coder is None else self.coder.to_dict(),
             "symbols": g.symbols,
             "decoding": self.decoding,
             "record": self.record,
@@ -114,7 +120,7 @@ class ParserModel:
         tags = arrays["tags"]
         tokens = token_index(len(tags), arrays["token.ptr"], arrays["token.labels"])
         return cls(
-            TreeCoder.from_dict(header["coder"]),
+            None if header["coder"] is None else TreeCoder.from_dict(header["coder"]),
             TreeIndex(grammar, tags, spans, tokens),
             Base(arrays["base.rules"], arrays["base.roots"]),
             Lexicon.from_arrays(header["lexicon"], arrays_named(arrays, "lexicon.")),
