@@ -104,12 +104,7 @@ class PCFG:
         for tree in trees:
             roots[tree.label] += 1
             sentences.append([(str(leaf.word), leaf.label) for leaf in tree.leaves()])
-            ahead = [tree]
-            while ahead:
-                node = ahead.pop()
-                if node.children:
-                    rules[(node.label, *(child.label for child in node.children))] += 1
-                    ahead += node.children
+            rules.update(_rule(node) for node in tree.nodes() if node.children)
         if not roots:
             raise LoglinError("there are no trees to count a grammar from; give at least one")
         tags = Counter(tag for sentence in sentences for _, tag in sentence)
@@ -198,17 +193,15 @@ class PCFG:
         o of its root times all of its rules times i of the symbols that it leaves open.
         """
         top = encoded(piece(part) if isinstance(part, str) else part)
-        count, ahead = self.outside[self._symbol(top.label)], [top]
-        while ahead:
-            node = ahead.pop()
+        count = self.outside[self._symbol(top.label)]
+        for node in top.nodes():
             if node.word is not None:
                 count *= np.exp(self._word(node.word)[self._symbol(node.label)])
             elif not node.children:
                 count *= self.inside[self._symbol(node.label)]
             else:
-                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                rule = self.grammar.rule_number.get(_rule(node))
                 count *= 0.0 if rule is None else np.exp(self.rules[rule])
-                ahead += node.children
         return float(count)
 
     def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
@@ -224,13 +217,10 @@ class PCFG:
         column = {self.grammar.symbols[s]: k for k, s in enumerate(self.lexicon.tags.tolist())}
         for t, leaf in enumerate(leaves):
             score += words[t, column[leaf.label]] if leaf.label in column else -np.inf
-        ahead = [top]
-        while ahead:
-            node = ahead.pop()
+        for node in top.nodes():
             if node.children:
-                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                rule = self.grammar.rule_number.get(_rule(node))
                 score += -np.inf if rule is None else self.rules[rule]
-                ahead += node.children
         return float(score)
 
     def _symbol(self, name: str) -> int:
@@ -259,6 +249,10 @@ class PCFG:
                 "conditioned(), the grammar of trees that do"
             )
         return Sampler(self.grammar, self.rules, self.roots, self.lexicon).trees(n, rng, max_length)
+
+
+def _rule(node: Tree) -> tuple[str, ...]:
+    return (node.label, *(child.label for child in node.children))
 
 
 def _log(p: np.ndarray) -> np.ndarray:
