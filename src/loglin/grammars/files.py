@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from loglin.corpus.files import read_text
@@ -38,6 +39,7 @@ _TOKEN = re.compile(
     )\s*""",
     re.VERBOSE,
 )
+_QUOTED, _ESCAPED = re.compile(r"\\([\\'\"])"), re.compile(r"\\(.)")  # what backslashes are before
 
 
 class Word(NamedTuple):
@@ -114,9 +116,10 @@ def shown_word(word: Word) -> str:
     if word.unknown:
         return f"<{word.text}>"
     quote = '"' if "'" in word.text and '"' not in word.text else "'"
-    return quote + re.sub(rf"[\\{quote}]", r"\\\g<0>", word.text) + quote
+    return quote + word.text.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
 
 
+@lru_cache(maxsize=1 << 16)
 def shown_symbol(symbol: str) -> str:
     if not symbol or "\n" in symbol:
         raise LoglinError(f"the symbol {symbol!r} cannot be written to a grammar file; rename it")
@@ -134,7 +137,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         first = first if begun else number
         line = begun + line.rstrip("\r")
-        begun = line[:-1] + " " if re.search(r"(?<!\\)\\$", line) else ""
+        begun = line[:-1] + " " if line.endswith("\\") and not line.endswith("\\\\") else ""
         if not begun:
             yield first, line
     if begun:
@@ -260,11 +263,11 @@ def _tokens(line: str, place: str) -> Iterator[tuple[str, str | Word]]:
         if kind in ("single", "double"):
             if not text:
                 raise LoglinError(f"{place}: a word is empty; write something between its quotes")
-            yield "word", Word(re.sub(r"\\([\\'\"])", r"\1", text))
+            yield "word", Word(_QUOTED.sub(r"\1", text) if "\\" in text else text)
         elif kind == "signature":
             yield "word", Word(text, unknown=True)
         elif kind == "symbol":
-            yield "symbol", re.sub(r"\\(.)", r"\1", text)
+            yield "symbol", _ESCAPED.sub(r"\1", text) if "\\" in text else text
         elif kind != "comment":
             yield kind, text
 
