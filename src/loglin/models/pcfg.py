@@ -13,13 +13,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.grammars import files
-from loglin.grammars.files import Production, Productions, Word
+from loglin.grammars.files import SPELLING, Production, Productions, Word
 from loglin.grammars.grammar import Grammar
 from loglin.grammars.normal_form import encoded, normal_form
 from loglin.grammars.pieces import piece
@@ -62,12 +63,14 @@ class PCFG:
         return pcfg
 
     @classmethod
-    def of_productions(cls, roots: Mapping[str, float], rules: Mapping[Production, float]) -> PCFG:
+    def of_productions(
+        cls, roots: Mapping[str, float], rules: Mapping[Production, float], signatures: str = SPELLING
+    ) -> PCFG:
         """From rules of any length, which are brought into normal form."""
         form = normal_form(rules, [*roots, *(str(rule[0]) for rule in rules)])
         prior = np.zeros(form.grammar.n_symbols)
         prior[[form.grammar.number[symbol] for symbol in roots]] = list(roots.values())
-        lexicon = Lexicon.table(form.lexical, form.grammar.number)
+        lexicon = replace(Lexicon.table(form.lexical, form.grammar.number), signatures=signatures)
         return cls(form.grammar, _log(form.weights), _log(prior), lexicon)
 
     @classmethod
@@ -79,7 +82,7 @@ class PCFG:
             totals[rule[0]] = totals.get(rule[0], 0.0) + p
         # what is written with few digits misses one by a little, and is then a grammar that seems to lose trees
         exact = {r: p / totals[r[0]] if abs(totals[r[0]] - 1) > 1e-12 else p for r, p in productions.rules.items()}
-        return cls.of_productions(*Productions(productions.start, exact).rooted())
+        return cls.of_productions(*replace(productions, rules=exact).rooted(), productions.signatures)
 
     def write(self, path: str | os.PathLike) -> None:
         """A grammar file in normal form, which ``read`` takes."""
@@ -93,11 +96,11 @@ class PCFG:
         for row, tag, p in zip(terminal, tags, np.exp(lexicon.log_p).tolist(), strict=True):
             rules[symbols[tag], lexicon.terminals[row]] = p
         roots = {symbols[s]: float(np.exp(self.roots[s])) for s in np.flatnonzero(self.roots > -np.inf)}
-        return Productions.of_roots(roots, rules)
+        return Productions.of_roots(roots, rules, lexicon.signatures)
 
     @classmethod
-    def count(cls, trees: Iterable[Tree], smoothing: float = 0.1, rare: int = 1) -> PCFG:
-        """Relative frequencies of the rules and roots of binary trees, with a smoothed lexicon (models/lexicon.py)."""
+    def count(cls, trees: Iterable[Tree], **lexicon_options: Any) -> PCFG:
+        """Relative frequencies of the rules and roots of binary trees, with a smoothed lexicon (Lexicon.count)."""
         rules: Counter[tuple[str, ...]] = Counter()
         roots: Counter[str] = Counter()
         sentences = []
@@ -112,7 +115,7 @@ class PCFG:
         for rule, n in rules.items():
             total[rule[0]] += n
         grammar = Grammar.of(rules, sorted(total))
-        lexicon = Lexicon.count(sentences, grammar.number, smoothing, rare)
+        lexicon = Lexicon.count(sentences, grammar.number, **lexicon_options)
         shares = [tags[grammar.symbols[t]] / total[grammar.symbols[t]] for t in lexicon.tags.tolist()]
         p = np.array([rules[rule] / total[rule[0]] for rule in grammar.rules])
         prior = np.array([roots[symbol] for symbol in grammar.symbols]) / roots.total()
