@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ from loglin.models.branching import PROPER, Branching
 from loglin.models.lexicon import Lexicon
 from loglin.models.tree_sampling import Sampler
 from loglin.structures.automaton import reachable
+from loglin.structures.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +243,13 @@ class PCFG:
         found[self.lexicon.tags[self.lexicon.columns[entries]]] = self.lexicon.log_p[entries]
         return found
 
-    # ------------------------------------------------------------------ samples
+    # ------------------------------------------------------------------ sentences and samples
+
+    def forest(self, words: Sequence[str]) -> Forest:
+        """All trees of a sentence: its partition is log p(words), and what it expects is expected given the words."""
+        leaves = np.full((len(words), self.grammar.n_symbols), -np.inf)
+        leaves[:, self.lexicon.tags] = self.lexicon.scores(words)
+        return Forest(self.grammar, leaves, self.rules, self.roots)
 
     def sample(self, n: int, rng: np.random.Generator, max_length: int = 1000) -> list[Tree]:
         """n independent trees; those of more than max_length words are drawn again."""
