@@ -303,3 +303,29 @@ def test_mistakes():
     refused("sentence 1 (z)", "has no tree under the first grammar", text=BINARY, sentences=[["x"], ["z"]])
     with pytest.raises(LoglinError, match="there are 0 symbols and 1 words"):
         complete_grammar([], [["a"]])
+
+
+def test_brackets_help():
+    """Palindromes over a and b: with brackets every start finds a grammar whose trees are nested, without them not."""
+    rng = np.random.default_rng(0)
+    halves = [rng.choice(["a", "b"], rng.integers(1, 4)).tolist() for _ in range(100)]
+    sentences = [half + half[::-1] for half in halves]
+    brackets = [[(k, len(s) - k) for k in range(len(s) // 2)] for s in sentences]
+
+    def nested(pcfg):
+        """The share of constituents that cross no bracket."""
+        fine = []
+        for sentence, known in zip(sentences, brackets, strict=True):
+            for _, a, b, _ in pcfg.forest(sentence).best().nodes.tolist():
+                if b - a > 1:
+                    fine.append(not any(a < i < b < j or i < a < j < b for i, j in known))
+        return np.mean(fine)
+
+    start = complete_grammar(list("SABCD"), sentences)
+    found = [[], []]
+    for seed in range(3):
+        for kind, known in enumerate((brackets, None)):
+            model = inside_outside(start, sentences, known, random=True, seed=seed, max_iter=60).model
+            found[kind].append(nested(model))
+    assert min(found[0]) == 1
+    assert min(found[1]) < 0.9
