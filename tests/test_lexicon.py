@@ -54,7 +54,7 @@ def test_words_that_are_not_known():
 
 def test_where_a_sentence_begins(monkeypatch):
     """Only the first word of a sentence is looked up as one, unless the caller says which are."""
-    monkeypatch.setattr("loglin.models.lexicon.signature", lambda word, first, kind: "UNK-first" if first else "UNK-later")
+    monkeypatch.setattr("loglin.models.lexicon.signature", lambda _, first, kind: "UNK-first" if first else "UNK-later")
     entries = {("A", Word("UNK-first", True)): 0.25, ("A", Word("UNK-later", True)): 0.75}
     lexicon = Lexicon.table(entries, {"A": 0})
     np.testing.assert_allclose(np.exp(lexicon.scores(["x", "y", "z"]))[:, 0], [0.25, 0.75, 0.75])
@@ -110,6 +110,16 @@ def test_every_tag_writes_something(rare, smoothing, sentences):
     for sentence in sentences:
         scores = lexicon.scores([word for word, _ in sentence])
         assert all(scores[t, column[NUMBER[tag]]] > -math.inf for t, (_, tag) in enumerate(sentence))
+
+
+def test_tags_of_negligible_share():
+    """Left out where a word was never seen with them; what was seen stays, however rarely."""
+    sentences = [[("the", "DT")] * 100_000, [("the", "X")], [("dog", "NN")], [("runs", "VB")]]
+    number = {tag: n for n, tag in enumerate(["DT", "NN", "VB", "X"])}
+    lexicon = Lexicon.count(sentences, number)
+    np.testing.assert_allclose(lexicon.mass, 1)
+    assert np.isfinite(lexicon.scores(["the"])[0]).tolist() == [True, False, False, True]
+    assert np.isfinite(Lexicon.count(sentences, number, floor=0).scores(["the"])[0]).all()
 
 
 def test_mistakes():

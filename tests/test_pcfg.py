@@ -453,12 +453,14 @@ def same(a: PCFG, b: PCFG):
 
 
 def test_files(tmp_path):
-    for pcfg in (PCFG.of(FINITE), PCFG.of(ENGLISH), PCFG.count(encoded_trees())):
+    counted = [PCFG.count(encoded_trees(), signatures=kind) for kind in ("notes", "spelling")]
+    for pcfg in (PCFG.of(FINITE), PCFG.of(ENGLISH), *counted):
         pcfg.write(tmp_path / "g")
         again = PCFG.read(tmp_path / "g")
         same(pcfg, again)
         assert by_name(again, again.roots) == pytest.approx(by_name(pcfg, pcfg.roots))
         assert again.expected_length() == pytest.approx(pcfg.expected_length())
+        assert again.lexicon.signatures == pcfg.lexicon.signatures
         for tree in pcfg.sample(20, np.random.default_rng(0)):
             assert again.log_probability(tree) == pytest.approx(pcfg.log_probability(tree))
 
