@@ -186,6 +186,7 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
     matrix = sp.csr_matrix((n, 0))
     if tokens is not None:
         lists = tokens.unfolded()
+        lists = lists.with_ids(lists.ids)  # without the attributes that training did not see
         values = lists.values if lists.values.size else np.ones(len(lists.ids))
         matrix = sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (n, tokens.n_attributes))
     if spans is None:
