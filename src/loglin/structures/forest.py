@@ -134,7 +134,8 @@ class Forests:
     def of_sentences(cls, grammar: Grammar, tags: np.ndarray, lengths: Sequence[int] | np.ndarray) -> Forests:
         """One forest a sentence, whose words have leaf rows one behind the other."""
         ends = np.cumsum(np.asarray(lengths, np.int64))
-        words = WordLattices.chains([np.arange(e - n, e) for n, e in zip(lengths, ends, strict=True)], int(ends[-1]))
+        rows = [np.arange(e - n, e) for n, e in zip(lengths, ends, strict=True)]
+        words = WordLattices.chains(rows, int(ends.max(initial=0)))
         return cls(grammar, tags, words, words.symbols, own_rows=True)
 
     def masked(self, mask_of: np.ndarray, masks: np.ndarray) -> Forests:
@@ -206,15 +207,7 @@ class Forests:
     def _longest(self, begin: int, end: int) -> int:
         """How many nodes a tree of these forests has at most."""
         states = int(np.diff(self.layout.states[begin : end + 1]).max(initial=2))
-        return (2 * states - 3) * (1 + self._depth)
-
-    @cached_property
-    def _depth(self) -> int:
-        """The longest chain of unary rules."""
-        depth = np.zeros(self.grammar.n_symbols, np.int64)
-        for parent, child in self.grammar.unary.tolist():
-            depth[parent] = max(depth[parent], depth[child] + 1)
-        return int(depth.max(initial=0))
+        return (2 * states - 3) * (1 + self.grammar.unary_depth)
 
     def sample(self, forest: int, n: int, scores: Scores, rng: np.random.Generator) -> list[Derivation]:
         """n independent draws of a tree."""
