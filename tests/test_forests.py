@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -15,9 +16,10 @@ import oracle
 from forest_cases import CLOSE, INF, Case, Listed, cells_of, check_forest, random_grammar, sentence_path, sprinkle
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
+from loglin.kernels import forest_logs
 from loglin.parallel.threads import Threads
 from loglin.structures import Forest, Forests
-from loglin.structures.forest import max_recall, scores_of
+from loglin.structures.forest import chart_bytes, max_recall, scores_of
 
 SCALES = st.sampled_from([0.0, 1.0, 30.0, 1e4])
 
@@ -547,3 +549,39 @@ def test_a_forest_keeps_its_own_arrays():
     case.leaves += 5.0
     case.rules -= 5.0
     assert forest.partition() == pytest.approx(truth)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def allocated(kernel, *given):
+    """The most bytes of arrays that a kernel holds at once: those of its own, as plain Python makes them."""
+    plain = getattr(kernel, "py_func", kernel)
+    plain(*given)
+    tracemalloc.start()
+    try:
+        plain(*given)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("splits", [0, 1])
+def test_chart_bytes_are_what_is_allocated(splits):
+    n, N = 40, 150
+    case = Attributed(0, [n], N, 300, 3, templates=0, splits=splits)
+    claimed, forests, scores = chart_bytes(case.grammar, n, splits > 0), case.forests, case.scores()
+    nodes = np.empty((1, forests.most_nodes(0, 1), 4), np.int32)
+    given = (0, 1, forests.layout, forests.tables, scores, np.empty(1), np.empty(1, np.int64), nodes)
+    found = allocated(forest_logs.best_trees, *given) + nodes.nbytes
+    assert 0.98 * claimed.best < found < 1.005 * claimed.best
+    case.rules[0] -= 1e4  # brings the sums into logarithms
+    for wanted, bytes_claimed in ((False, claimed.sums), (True, claimed.expectations)):
+        room = forests._room(0, 1, scores, wanted)
+        weights = np.array([[0.0, 1.0]])[: int(wanted)]
+        gradient = [
+            np.zeros(x.shape) for x in (case.leaves, case.roots, case.rules, *(t[3] for t in (case.spans, case.splits)))
+        ]
+        given = (room, weights, np.empty((1, 2)), (*gradient, np.empty((0, 0))), np.empty((0, N)))
+        logs = allocated(forest_logs.sums, 0, 1, forests.layout, forests.tables, case.scores(), *given)
+        assert 0.97 * bytes_claimed < sum(a.nbytes for a in room) + logs < 1.005 * bytes_claimed
