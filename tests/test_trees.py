@@ -1,13 +1,19 @@
-"""Bracketed trees: the leaves of small strings and of the Penn Treebank sample, and what is refused."""
+"""Bracketed trees: small strings and the Penn Treebank sample, read, walked and written, and what is refused."""
 
 from __future__ import annotations
 
+import copy
+import gzip
+import pickle
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import corpus_folder
 from loglin.corpus import datasets, trees
+from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 
 CAT = "( (S (NP-SBJ (DT The) (NN cat) )\n  (VP (VBD sat) (NP (-NONE- *T*-1) )) (. .) ))\n"
@@ -42,6 +48,9 @@ def test_forms_of_brackets():
         ("(S (NN a) b)", ["(S (…) b)", "(TAG word)"]),
         ("(S x (NN a))", ["(S x (…))"]),
         ("()", ["file, line 1", "()"]),
+        ("(S\n(NN a)\n())", ["file, line 3", "()", "(TAG word)"]),
+        ("(S\n((NN a)))", ["file, line 2", "no label", "outermost"]),
+        ("(\n(S (NN a)", ["file, line 1", "2 of the brackets"]),
     ],
 )
 def test_refusals(text, parts):
@@ -50,6 +59,130 @@ def test_refusals(text, parts):
     for part in parts:
         assert part in str(caught.value)
     assert ";" in str(caught.value)
+
+
+def phrases(children):
+    return st.builds(lambda label, below: Tree(label, tuple(below)), NAMES, st.lists(children, min_size=1, max_size=4))
+
+
+# all that a bracketed tree can hold: no ASCII white space, no brackets, nothing empty
+NAMES = st.text(st.characters(exclude_characters="() \t\n\r\f\v", codec="utf-8"), min_size=1, max_size=4)
+LEAVES = st.builds(lambda label, word: Tree(label, (), word), NAMES, NAMES)
+NODES = st.recursive(LEAVES, phrases, max_leaves=12)
+
+
+@given(NODES, st.integers(0, 60), st.booleans())
+def test_what_is_written_is_read_back(tree, width, rooted):
+    tree = Tree("", (tree,)) if rooted else tree
+    for text in (str(tree), tree.pretty(width)):
+        assert Tree.parse(text) == tree
+    assert "\n" not in str(tree)
+    copies = pickle.loads(pickle.dumps(tree)), copy.deepcopy(tree)
+    for other in (*copies, Tree.parse(str(tree))):
+        assert other == tree
+        assert hash(other) == hash(tree)
+    for text in tree.pretty(width).split("\n"):  # a line is longer than the width only if it holds one node
+        assert len(text.rstrip(")")) <= width or text.count("(") == 1
+
+
+@given(NODES, NODES)
+def test_equality_is_that_of_the_brackets(a, b):
+    assert (a == b) == (str(a) == str(b))
+    assert a != str(a)
+
+
+@given(NODES)
+def test_spans_stand_over_their_words(tree):
+    def walk(node, begin):  # the oracle
+        if node.word is not None:
+            return begin + 1
+        mine = len(found)
+        found.append(None)
+        end = begin
+        for child in node.children:
+            end = walk(child, end)
+        found[mine] = (node.label, begin, end)
+        return end
+
+    found: list = []
+    assert walk(tree, 0) == len(tree.words()) == len(tree.tags())
+    assert tree.spans() == found
+
+
+def test_a_small_tree():
+    tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBD sat)) (. .))")
+    assert tree.words() == ["the", "cat", "sat", "."]
+    assert tree.tags() == ["DT", "NN", "VBD", "."]
+    assert tree.spans() == [("S", 0, 4), ("NP", 0, 2), ("VP", 2, 3)]
+    assert [node.label for node in tree.nodes()] == ["S", "NP", "DT", "NN", "VP", "VBD", "."]
+    assert str(tree) == "(S (NP (DT the) (NN cat)) (VP (VBD sat)) (. .))"
+    assert repr(tree) == f"Tree.parse({str(tree)!r})"
+    assert tree.pretty(30) == "(S\n  (NP (DT the) (NN cat))\n  (VP (VBD sat))\n  (. .))"
+    assert tree.pretty(46) != tree.pretty(47) == str(tree)  # 47 columns
+    assert Tree.parse("( (S (NN a)) )") == Tree("", (Tree("S", (Tree("NN", (), "a"),)),))
+    assert Tree.parse("(NN a\xa0b)").words() == ["a\xa0b"]  # white space is ASCII's
+
+
+@pytest.mark.parametrize("text", ["", "(NN a) (NN b)"])
+def test_one_tree_is_parsed(text):
+    with pytest.raises(LoglinError, match=r"holds [02] trees, not one; "):
+        Tree.parse(text)
+
+
+@pytest.mark.parametrize("levels", [20_000])
+def test_deep_trees(levels):
+    text = "(X " * levels + "(NN a)" + ")" * levels
+    tree = Tree.parse(text)
+    assert str(tree) == text
+    assert tree == Tree.parse(text)
+    assert hash(tree) == hash(Tree.parse(text))
+    assert tree.spans() == [("X", 0, 1)] * levels
+    assert pickle.loads(pickle.dumps(tree)) == tree
+    assert Tree.parse(tree.children[0].children[0].pretty(10**9)) == tree.children[0].children[0]
+    with pytest.raises(LoglinError, match="20000 of the brackets"):
+        Tree.parse("(X " * levels)
+
+
+@pytest.mark.parametrize(
+    ("tree", "part"),
+    [
+        (Tree("NN", (), "a b"), "the word 'a b' holds"),
+        (Tree("NN", (), "("), r"the word '\(' holds"),
+        (Tree("N\nN", (), "a"), r"the label 'N\\nN' holds"),
+        (Tree("NN", (), ""), "an empty word"),
+        (Tree("", (), "a"), "no label"),
+        (Tree("S", (Tree("", (Tree("NN", (), "a"),)),)), "no label"),
+        (Tree("S"), "neither a word nor children"),
+        (Tree("S", (Tree("NN", (), "a"),), "b"), "both a word and children"),
+    ],
+)
+def test_trees_that_cannot_be_written(tree, part, tmp_path):
+    for write in (str, Tree.pretty, lambda tree: Tree.pretty(tree, 0)):
+        with pytest.raises(LoglinError, match=f"{part}.*; "):
+            write(tree)
+    assert repr(tree).startswith("Tree.parse(")
+    with pytest.raises(LoglinError, match=f"trees.mrg, tree 2: .*{part}"):
+        trees.write_trees(tmp_path / "trees.mrg", [Tree("NN", (), "a"), tree])
+    assert not list(tmp_path.iterdir())
+
+
+def test_preorder_that_is_no_tree():
+    assert Tree.from_preorder(["S", "NN"], [1, 0], [None, "a"]) == Tree.parse("(S (NN a))")
+    for counts in ([2, 0], [0, 0], [0, 1]):
+        with pytest.raises(LoglinError, match="make no tree; "):
+            Tree.from_preorder(["S", "NN"], counts, [None, "a"])
+
+
+def test_files_of_trees(tmp_path):
+    found = [Tree.parse(CAT), Tree.parse("(NN naïve)")]
+    trees.write_trees(tmp_path / "a.mrg", found)
+    assert (tmp_path / "a.mrg").read_text(encoding="utf-8").count("\n") == 2
+    assert trees.read_trees(tmp_path / "a.mrg") == trees.read_trees(tmp_path) == found
+    (tmp_path / "b.mrg.gz").write_bytes(gzip.compress("(NN naïve)".encode("latin-1")))
+    assert trees.read_trees(tmp_path / "b.mrg.gz", "latin-1") == found[1:]
+    (tmp_path / "c.mrg").write_text("(NN a)\n(S")
+    with pytest.raises(LoglinError, match=r"c\.mrg, line 2: 1 of the brackets"):
+        trees.read_trees(tmp_path)
 
 
 def test_files_and_folders(tmp_path: Path):
@@ -70,6 +203,8 @@ def test_nothing_to_read(tmp_path: Path):
     for name, part in (("empty", "no file"), ("blank.mrg", "no words"), ("nowhere", "cannot read")):
         with pytest.raises(LoglinError, match=part):
             trees.read(tmp_path / name)
+        with pytest.raises(LoglinError, match=part):
+            trees.read_trees(tmp_path / name)
 
 
 def test_by_name(tmp_path, monkeypatch):
@@ -78,8 +213,15 @@ def test_by_name(tmp_path, monkeypatch):
     (tmp_path / "treebank").mkdir()
     with pytest.raises(LoglinError, match=r"treebank was not found.*\*\.mrg"):
         datasets.load("treebank")
+    with pytest.raises(LoglinError, match=r"treebank was not found.*\*\.mrg"):
+        datasets.load_trees("treebank")
     (tmp_path / "treebank" / "wsj_0001.mrg").write_text(CAT)
     assert [len(s) for s in datasets.load("treebank").sentences()] == [4]
+    assert datasets.load_trees("treebank") == [Tree.parse(CAT)]
+    (tmp_path / "ppattach").mkdir()
+    (tmp_path / "ppattach" / "training").write_text("")
+    with pytest.raises(LoglinError, match=r"ppattach has no trees; .*treebank"):
+        datasets.load_trees("ppattach")
 
 
 def test_the_treebank_sample():
@@ -91,3 +233,17 @@ def test_the_treebank_sample():
     assert trees.TRACE not in tags.vocabulary.strings
     assert corpus.sentences()[0][:2] == [("Pierre", "NNP"), ("Vinken", "NNP")]
     assert words.strings()[-1] == "."
+
+
+def test_the_treebank_sample_as_nltk_reads_it():
+    nltk = pytest.importorskip("nltk")
+    corpus_folder("treebank")
+    found = datasets.load_trees("treebank")
+    assert len(found) == 3914
+    for tree in found[::10]:
+        other = nltk.Tree.fromstring(str(tree))
+        assert other.pos() == list(zip(tree.words(), tree.tags(), strict=True))
+        assert other.leaves() == tree.words()
+        ours = [(node.label, len(node.children or [0])) for node in tree.nodes()]
+        assert ours == [(node.label(), len(node)) for node in other.subtrees()]
+        assert tree.pretty(69) == other.pformat(margin=70)

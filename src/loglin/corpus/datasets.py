@@ -17,6 +17,7 @@ class _Known(NamedTuple):
     read: Callable[[Path, str], Any]  # of a file or folder, and the part
 
 
+_TREEBANKS = ("treebank",)
 # of tagged plain text: name → encoding; blank lines in it part paragraphs, not documents
 _PLAIN_TEXT = {"brown": "latin-1"}
 _KNOWN = {
@@ -88,3 +89,11 @@ def load_text(name: str, part: str = "train") -> plaintext.Text:
     if name not in _PLAIN_TEXT:
         raise LoglinError(f"{name} is no plain text; read it with load, or name one of {', '.join(_PLAIN_TEXT)}")
     return plaintext.read(found, _PLAIN_TEXT[name], tagged=True, blank_lines=False)
+
+
+def load_trees(name: str, part: str = "train") -> list[trees.Tree]:
+    """The trees of a treebank as they are annotated, with traces, function tags and empty roots."""
+    found = path(name, part)
+    if name not in _TREEBANKS:
+        raise LoglinError(f"{name} has no trees; read it with load, or name one of {', '.join(_TREEBANKS)}")
+    return trees.read_trees(found)

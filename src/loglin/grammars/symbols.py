@@ -1,0 +1,59 @@
+"""How the symbols of a grammar are written, so that a tree can be had back from them.
+
+    NP                    a label of the treebank
+    NP~TMP~B^VP^S         with annotations (~) and with parents, the nearest first (^)
+    S^ROOT+VP^S           a chain of nodes with one child each, from the top (+)
+    @NP~B^VP|DT,JJ        the rest of an NP~B^VP behind (or before) the children DT and JJ (@, |)
+
+These marks, and backslashes, are written in a label as a backslash and two hexadecimal digits; a comma only in a
+history. So the comma's own tag stays a comma, and every symbol of an ordinary treebank reads like its labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+ROOT = "ROOT"  # what stands above the topmost node
+_MARKS = re.compile(r"[\\+^~@|]")
+_ESCAPE = re.compile(r"\\([0-9a-f]{2})")
+_EMPTY = "\\"  # the label "": no other label is written as a backslash alone
+_END_OF_LABEL = re.compile(r"[~^]")
+
+
+def escape(label: str) -> str:
+    """A label as it is written in symbols."""
+    return _MARKS.sub(_hexadecimal, label) or _EMPTY
+
+
+def unescape(text: str) -> str:
+    return "" if text == _EMPTY else _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+def _hexadecimal(match: re.Match) -> str:
+    return f"\\{ord(match[0]):02x}"
+
+
+def intermediate(symbol: str, history: Sequence[str]) -> str:
+    """The rest of a node whose own part of its symbol is ``symbol``; ``history`` are escaped labels."""
+    return f"@{symbol}|{','.join(label.replace(',', _COMMA) for label in history)}"
+
+
+_COMMA = f"\\{ord(','):02x}"
+
+
+def is_intermediate(symbol: str) -> bool:
+    return symbol.startswith("@")
+
+
+def base_label(symbol: str) -> list[str]:
+    """The labels of a symbol's chain from the top: NP, NNP of "NP^S+NNP"; none of an intermediate such as "@NP|DT"."""
+    return [] if is_intermediate(symbol) else list(chain_of(symbol))
+
+
+@lru_cache(maxsize=1 << 16)
+def chain_of(symbol: str) -> tuple[str, ...]:
+    """As `base_label`, but an intermediate has the label of the node that it is part of: NP of "@NP^S|DT"."""
+    written = symbol[1:].split("|", 1)[0] if is_intermediate(symbol) else symbol
+    return tuple(unescape(_END_OF_LABEL.split(part, maxsplit=1)[0]) for part in written.split("+"))
