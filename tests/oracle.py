@@ -638,3 +638,67 @@ def template_score(templates: list[str], sentence, labels, weights: dict, distan
             for name in attribute_names(template, sentence, t, distance, common):
                 terms.append(weights.get((name, tuple(labels[t - n + 1 : t + 1])), 0.0))
     return math.fsum(terms)
+
+
+# ---------------------------------------------------------------- trees of context-free grammars
+
+Node = tuple  # (symbol, child, …); a child is a node or a word
+Production = tuple[str, ...]  # parent, then children; what is never a parent is a word
+
+
+def trees(
+    rules: dict[Production, float], words, start: str | dict[str, float] | None = None
+) -> list[tuple[Node, float]]:
+    """(tree, Σ of its rules' scores) of every tree over the words; rules of any length, no unary circles.
+
+    ``start`` is the root's symbol, or a score for each possible one, which is added; None admits all with 0.
+    A word None fits every word.
+    """
+    parents = {rule[0] for rule in rules}
+
+    def below(symbol: str, i: int, j: int) -> list[tuple[Node, float]]:
+        if symbol not in parents:
+            return [(symbol, 0.0)] if j == i + 1 and words[i] in (symbol, None) else []
+        found = []
+        for rule, score in rules.items():
+            if rule[0] == symbol and score > -math.inf:
+                found += [((symbol, *kids), score + more) for kids, more in forests(rule[1:], i, j)]
+        return found
+
+    def forests(symbols: tuple[str, ...], i: int, j: int) -> list[tuple[tuple, float]]:
+        if len(symbols) == 1:
+            return [((kid,), score) for kid, score in below(symbols[0], i, j)]
+        found = []
+        for k in range(i + 1, j - len(symbols) + 2):
+            first = below(symbols[0], i, k)
+            for kids, more in forests(symbols[1:], k, j) if first else []:
+                found += [((kid, *kids), score + more) for kid, score in first]
+        return found
+
+    roots = {start: 0.0} if isinstance(start, str) else start or dict.fromkeys(sorted(parents), 0.0)
+    return [
+        (tree, score + root)
+        for symbol, root in roots.items()
+        for tree, score in below(symbol, 0, len(words))
+        if score + root > -math.inf
+    ]
+
+
+def tree_uses(tree: Node, start: int = 0) -> list[tuple[Production, tuple[int, ...]]]:
+    """The rules of a tree from the top, each with the boundaries of its children: (i, j), or (i, k, j) …"""
+    ends, below = [start], []
+    for child in tree[1:]:
+        size = len(tree_yield(child))
+        below += tree_uses(child, ends[-1]) if isinstance(child, tuple) else []
+        ends.append(ends[-1] + size)
+    label = tuple(child[0] if isinstance(child, tuple) else child for child in tree[1:])
+    return [((tree[0], *label), tuple(ends)), *below]
+
+
+def tree_yield(tree: Node | str) -> list[str]:
+    return [tree] if isinstance(tree, str) else [word for child in tree[1:] for word in tree_yield(child)]
+
+
+def language(rules: dict[Production, float], start: str, longest: int) -> list[tuple[Node, float]]:
+    """(tree, score) of every tree with at most ``longest`` words, whatever they are."""
+    return [one for n in range(1, longest + 1) for one in trees(rules, [None] * n, start)]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Chain",
+    "Forest",
+    "Grammar",
     "LanguageModel",
     "Lattice",
     "Local",
@@ -25,6 +27,8 @@ __all__ = [
 
 _HOMES = {
     "Chain": "loglin.structures",
+    "Forest": "loglin.structures",
+    "Grammar": "loglin.grammars.grammar",
     "LanguageModel": "loglin.estimators",
     "Lattice": "loglin.structures",
     "Local": "loglin.structures",
@@ -39,7 +43,8 @@ _HOMES = {
 if TYPE_CHECKING:
     from loglin.errors import LoglinError
     from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Tagger, load, select_tagger
-    from loglin.structures import Chain, Lattice, Local
+    from loglin.grammars.grammar import Grammar
+    from loglin.structures import Chain, Forest, Lattice, Local
 
 
 def __getattr__(name: str) -> Any:
