@@ -18,6 +18,7 @@ STAGES = [
     "parallel",
     "corpus",
     "features",
+    "pictures",
     "neighborhoods",
     "grammars",
     "structures",
