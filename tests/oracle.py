@@ -746,3 +746,54 @@ def tree_yield(tree: Node | str) -> list[str]:
 def language(rules: dict[Production, float], start: str, longest: int) -> list[tuple[Node, float]]:
     """(tree, score) of every tree with at most ``longest`` words, whatever they are."""
     return [one for n in range(1, longest + 1) for one in trees(rules, [None] * n, start)]
+
+
+# ---------------------------------------------------------------- templates of spans, applied by hand
+
+_SPAN_ITEM = re.compile(r"%([a-z-]+)\[([^\]]*)\]")
+
+
+def signature(word: str, first: bool) -> str:
+    """What an unknown word looks like; of endings the first in the list that leaves two letters counts."""
+    if re.search(r"\d", word):
+        return "UNK-dig"
+    parts = ["UNK"]
+    if word != "" and word[0] != word[0].lower():
+        parts.append("C0" if first else "C")
+    if word.count("-"):
+        parts.append("h")
+    endings = ("ing", "ed", "ly", "ion", "er", "est", "al", "ity", "y", "s")
+    found = [e for e in endings if re.search(f"..{e}$", word.lower())]
+    return "-".join(parts + found[:1])
+
+
+def span_attribute(template: str, words: list[str], i: int, j: int, split: int, counts: dict[str, int]) -> str | None:
+    """The attribute that a template line gives words i … j − 1, or a split; None where an item does not apply."""
+    name, end = "", 0
+    for match in _SPAN_ITEM.finditer(template):
+        function, (*fields,) = match[1], match[2].split(",")
+        if function == "length":
+            longest = int(fields[0])
+            value = str(j - i) if j - i < longest else f"{longest}+"
+        else:
+            if function in ("first", "last", "split"):
+                function, fields = "x", [function, *fields]
+            place = {"first": i, "last": j - 1, "split": split}[fields[0]] + int(fields[1])
+            if place < 0:
+                value = "_B-1"
+            elif place >= len(words):
+                value = "_B+1"
+            else:
+                word = words[place]
+                number = int(fields[2]) if len(fields) > 2 else 0
+                signed = signature(word, place == 0)
+                made = {"x": word, "lower": word.lower(), "suffix": word[-number:], "signature": signed}
+                made["word"] = word if counts.get(word, 0) >= number else signed
+                if counts.get(word, 0) < number:
+                    made["rare"] = "rare"
+                if function not in made:
+                    return None
+                value = made[function]
+        name += template[end : match.start()] + value
+        end = match.end()
+    return name + template[end:]

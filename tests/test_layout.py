@@ -27,6 +27,7 @@ STAGES = [
     "optimize",
     "methods",
     "model",
+    "parser_model",
     "evaluate",
     "mapping",
     "significance",

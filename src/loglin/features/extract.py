@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from loglin.corpus.columns import Column, Corpus, encode_strings
-from loglin.corpus.vocabulary import EMPTY, Vocabulary
+from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.folding import Fitted, fold_templates
@@ -21,9 +21,9 @@ from loglin.features.functions import evaluate
 from loglin.features.lookup import KeyTable, Lookup
 from loglin.features.oov import OOV, first_as_oov, unknown_as_oov
 from loglin.features.template import Template, TemplateSet, parse_templates
+from loglin.features.views import View, Views, values_of
 from loglin.kernels import keys as kernels
 
-View = tuple[int, str, tuple]  # column, function, arguments
 STORED_SLOTS = 30_000  # hash tables of so many keys are kept in the model file
 
 
@@ -32,9 +32,8 @@ class TemplateExtractor:
 
     def __init__(self, templates: TemplateSet):
         self.templates = templates
-        self.vocabularies: dict[View, Vocabulary] = {}
+        self.views = Views(i.view for t in templates.templates for i in t.items)
         self.known: dict[int, Vocabulary] = {}  # with oov=first, the values of each column that are not read as OOV
-        self.common: dict[View, Vocabulary] = {}  # of %rare, the values that training saw too often
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
@@ -48,7 +47,7 @@ class TemplateExtractor:
         self.tables, self._plans, self._lookups = [], {}, {}
         self.__dict__.pop("_multiple", None)
         original, corpus = corpus, self._fit_known(corpus)
-        columns = self._fit_views(corpus)
+        columns = self.views.fit(corpus)
         fitted = []
         sizes = {"unigram": 0, "bigram": 0}
         for template in self.observed_templates:
@@ -81,45 +80,13 @@ class TemplateExtractor:
             self.known[c] = columns[c].vocabulary
         return replace(corpus, columns=columns)
 
-    def _fit_views(self, corpus: Corpus) -> np.ndarray:
-        rows = []
-        for view in self._views:
-            column = corpus.columns[view[0]]
-            if view[1] == "x":
-                self.vocabularies[view] = column.vocabulary
-                rows.append(column.codes)
-            elif view[1] == "edge":
-                self.vocabularies[view] = EMPTY
-                rows.append(np.full(corpus.n_tokens, -1, np.int32))
-            elif view[1] == "if":
-                self.vocabularies[view] = Vocabulary.of(["true"])
-                rows.append(self._view_codes(view, column))
-            elif view[1] == "rare":
-                counts = np.bincount(column.codes, minlength=len(column.vocabulary))
-                often = np.flatnonzero(counts >= view[2][0])
-                self.common[view] = Vocabulary.of(column.vocabulary[c] for c in often.tolist())
-                self.vocabularies[view] = Vocabulary.of(["rare"])
-                rows.append(self._view_codes(view, column))
-            elif view[1] == "ngrams":
-                grams = encode_strings([g for v in _values(view, column) for g in v])
-                self.vocabularies[view] = grams.vocabulary
-                rows.append(column.codes)  # stands in: its attributes are lists per token, see _lists
-            else:
-                derived = encode_strings(_values(view, column))
-                self.vocabularies[view] = derived.vocabulary
-                rows.append(derived.codes[column.codes])
-        return _stack(rows, corpus.n_tokens)
-
     # ------------------------------------------------------------------ applying
 
     def transform(self, corpus: Corpus, threads: int | None = 1) -> Design:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
-        columns = np.empty((len(self._views), 0), np.int32)
-        if corpus.n_tokens:
-            rows = [self._view_codes(view, corpus.columns[view[0]]) for view in self._views]
-            columns = _stack(rows, corpus.n_tokens)
+        columns = self.views.transform(corpus)
         unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
         bigrams = Incidence.empty(corpus.n_tokens)
         if self.n_bigram_attributes:
@@ -148,7 +115,7 @@ class TemplateExtractor:
             self._lookups[kind] = Lookup(
                 [t for t, _ in chosen],
                 [table for _, table in chosen],
-                self._views.index,
+                self.views.order.index,
                 lambda view: len(self.vocabularies[view]),
                 self.templates.reach,
             )
@@ -156,7 +123,7 @@ class TemplateExtractor:
 
     def codes_of_values(self, view: View, values: Vocabulary) -> np.ndarray:
         """For each value of a column the code of what the view makes of it, -1 if unknown: (values,) int32."""
-        return self._view_codes(view, self._column_of_values(view[0], values))
+        return self.views.codes(view, self._column_of_values(view[0], values))
 
     def ngrams_of_values(self, view: View, values: Vocabulary) -> Incidence:
         """For each value of a column the codes of its n-grams, -1 where unknown; the view is one of %ngrams."""
@@ -168,16 +135,6 @@ class TemplateExtractor:
     def _column_of_values(self, number: int, values: Vocabulary) -> Column:
         column = Column(np.arange(len(values), dtype=np.int32), values)
         return unknown_as_oov(column, self.known[number]) if number in self.known else column
-
-    def _view_codes(self, view: View, column: Column) -> np.ndarray:
-        if view[1] == "edge":
-            return np.full(len(column.codes), -1, np.int32)
-        if view[1] == "ngrams":
-            return column.codes
-        if view[1] == "rare":
-            return np.where(self.common[view].codes_of(column.vocabulary) < 0, 0, -1).astype(np.int32)[column.codes]
-        distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(_values(view, column))
-        return self.vocabularies[view].codes_of(distinct)[column.codes]
 
     # ------------------------------------------------------------------ naming
 
@@ -223,20 +180,21 @@ class TemplateExtractor:
         pairs = zip(self.observed_templates, self.tables, strict=True)
         return [(t, table) for t, table in pairs if _is_multiple(t)]
 
-    @cached_property
-    def _views(self) -> list[View]:
-        return list(dict.fromkeys(i.view for t in self.templates.templates for i in t.items))
+    @property
+    def vocabularies(self) -> dict[View, Vocabulary]:
+        """The values of every view."""
+        return self.views.vocabularies
 
     @cached_property
     def _replaced_columns(self) -> list[int]:
         """The columns whose values templates read, if the set asks for oov=first."""
-        read = {column for column, function, _ in self._views if function != "edge"}
+        read = {column for column, function, _ in self.views.order if function != "edge"}
         return sorted(read) if self.templates.oov == "first" else []
 
     @cached_property
     def _columns_as_they_are(self) -> set[int]:
         """Columns of which some item is %x, so that the view's vocabulary is the column's."""
-        return {column for column, function, _ in self._views if function == "x"}
+        return {column for column, function, _ in self.views.order if function == "x"}
 
     def check_columns(self, corpus: Corpus) -> None:
         """Every column that a template names must be there, unless there is nothing at all."""
@@ -255,7 +213,7 @@ class TemplateExtractor:
         """The n-grams of every token by their codes, -1 for unknown ones, for a template of %ngrams."""
         item = template.items[0]
         column = corpus.columns[item.column]
-        values = _values(item.view, column)
+        values = values_of(item.view, column)
         ptr = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
         codes = self.vocabularies[item.view].codes_of(Vocabulary.of(g for v in values for g in v))
         word = np.empty(corpus.n_tokens, np.int64)  # the word at the item's offset, -1 outside
@@ -283,7 +241,7 @@ class TemplateExtractor:
                     f"{self.templates.source}: {template.text!r} joins {len(sizes)} large columns, more combinations "
                     "than can be numbered; join fewer items"
                 )
-            which = np.array([self._views.index(i.view) for i in template.items], np.int64)
+            which = np.array([self.views.order.index(i.view) for i in template.items], np.int64)
             self._plans[template] = which, np.array([i.offset for i in template.items], np.int64), sizes
         return self._plans[template]
 
@@ -301,7 +259,7 @@ class TemplateExtractor:
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
         """The same with only some of the attributes, renumbered."""
         other = TemplateExtractor(self.templates)
-        other.vocabularies, other.known, other.common = self.vocabularies, self.known, self.common
+        other.views, other.known = self.views, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
         for template, table in zip(self.observed_templates, self.tables, strict=True):
             chosen = keep[template.kind][table.base : table.base + len(table.keys)]
@@ -337,8 +295,7 @@ class TemplateExtractor:
     def is_consistent(self) -> bool:
         """Whether what was read from a file can be used: numbers in range, tables of the right types."""
         keys = all(table.is_consistent() for table in self.tables)
-        kept = (*self.vocabularies.values(), *self.known.values(), *self.common.values())
-        strings = all(v.is_consistent() for v in kept)
+        strings = self.views.is_consistent() and all(v.is_consistent() for v in self.known.values())
         return keys and strings and all(known.code(OOV) >= 0 for known in self.known.values())
 
     def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
@@ -347,14 +304,7 @@ class TemplateExtractor:
             arrays[f"keys.{i}"] = table.keys
             if len(table.keys) > STORED_SLOTS:  # the rest is hashed in no time when the model is opened
                 arrays[f"slots.{i}"] = table.slots
-        for i, view in enumerate(self._views):
-            arrays[f"vocabulary.{i}.blob"] = self.vocabularies[view].blob
-            arrays[f"vocabulary.{i}.starts"] = self.vocabularies[view].starts
-            if view in self.common:
-                arrays[f"common.{i}.blob"], arrays[f"common.{i}.starts"] = (
-                    self.common[view].blob,
-                    self.common[view].starts,
-                )
+        arrays |= self.views.to_arrays()
         for c in self.known.keys() - self._columns_as_they_are:
             arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"] = self.known[c].blob, self.known[c].starts
         return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
@@ -364,10 +314,7 @@ class TemplateExtractor:
         if not isinstance(manifest["template"], str):
             raise TypeError("its template is no text")
         self = cls(parse_templates(manifest["template"], "the model's template"))
-        for i, view in enumerate(self._views):
-            self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
-            if view[1] == "rare":
-                self.common[view] = Vocabulary(arrays[f"common.{i}.blob"], arrays[f"common.{i}.starts"])
+        self.views.read_arrays(arrays)
         for c in self._replaced_columns:
             if c in self._columns_as_they_are:
                 self.known[c] = self.vocabularies[c, "x", ()]
@@ -383,14 +330,6 @@ class TemplateExtractor:
 
 def _is_multiple(template: Template) -> bool:
     return any(i.function == "ngrams" for i in template.items)
-
-
-def _values(view: View, column: Column) -> list:
-    return [evaluate(view[1], view[2], word) for word in column.vocabulary.strings]
-
-
-def _stack(rows: list[np.ndarray], n: int) -> np.ndarray:
-    return np.stack(rows) if rows else np.empty((0, n), np.int32)
 
 
 def _incidence(rows: list[np.ndarray], n: int) -> Incidence:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from loglin.corpus.files import refuse_bad_utf8
 from loglin.errors import LoglinError
+from loglin.features.span_templates import GrammarTemplates, parse_grammar_templates
 from loglin.features.template import TemplateSet, parse_templates
 
 # For tokens of one column: the word and its neighbors, spelling, and label bigrams.
@@ -91,6 +92,30 @@ NAMED = {
     "trigram-spelling": SPELLING + TRIGRAM,
 }
 
+# piecewise_training §5: first and last word of the span, joined with the length if below 3; rare words as signatures.
+PAPER = """\
+R01:%word[first,0,2]/%length[3]
+R02:%word[last,0,2]/%length[3]
+"""
+# For whole trees: the ends of the span, the words outside it and around its split, shapes, the length; words and
+# their spelling.
+SPANS = """\
+R01:%word[first,0,2]
+R02:%word[last,0,2]
+R03:%word[first,-1,2]
+R04:%word[last,1,2]
+R05:%length[6]
+R06:%short-shape[first,0]/%short-shape[last,0]
+L01:%word[first,-1,2]/%word[first,0,2]
+L02:%word[last,0,2]/%word[last,1,2]
+S01:%word[split,-1,2]
+S02:%word[split,0,2]
+U01:%x[0,0]
+U02:%suffix[0,0,3]
+U03:%short-shape[0,0]
+"""
+NAMED_GRAMMARS = {"paper": PAPER, "spans": SPANS}
+
 
 def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:
     """Templates from a path, from text with at least one line break or item, by name, or the default ones."""
@@ -98,17 +123,28 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
         return template
     if template is None:
         return parse_templates(DEFAULT, "the default template")
-    text = os.fspath(template)
-    if "\n" in text or "%" in text:
-        return parse_templates(text)
-    if text in NAMED and not Path(text).exists():
-        return parse_templates(NAMED[text], f"the template {text}")
+    return parse_templates(*_text(os.fspath(template), NAMED))
+
+
+def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:
+    """The same for the templates of a grammar."""
+    if isinstance(template, GrammarTemplates):
+        return template
+    return parse_grammar_templates(*_text(os.fspath(template), NAMED_GRAMMARS))
+
+
+def _text(template: str, named: dict[str, str]) -> tuple[str, str]:
+    """The text of a template, and what to call it in messages."""
+    if "\n" in template or "%" in template:
+        return template, "template"
+    if template in named and not Path(template).exists():
+        return named[template], f"the template {template}"
     try:
-        content = Path(text).read_bytes()
+        content = Path(template).read_bytes()
     except OSError as error:
         raise LoglinError(
-            f"cannot read the template {text}: {error.strerror}; check the name, or take one that comes with "
-            f"loglin: {', '.join(NAMED)}"
+            f"cannot read the template {template}: {error.strerror}; check the name, or take one that comes with "
+            f"loglin: {', '.join(named)}"
         ) from error
-    refuse_bad_utf8(text, content, 1, "save the template as UTF-8")
-    return parse_templates(content.decode("utf-8-sig"), text)
+    refuse_bad_utf8(template, content, 1, "save the template as UTF-8")
+    return content.decode("utf-8-sig"), template

@@ -19,7 +19,7 @@ U08:%rare[0,0,5]/%x[1,0]  there only where training saw the word fewer than five
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from loglin.errors import LoglinError
@@ -34,6 +34,7 @@ class Item:
     column: int
     function: str = "x"
     arguments: tuple = ()
+    anchor: str = ""  # of a span: what the offset is from, see span_templates.py
 
     @property
     def view(self) -> tuple[int, str, tuple]:
@@ -89,26 +90,50 @@ _SET_OPTIONS = {"boundary": ("side", "distance"), "oov": ("none", "first")}  # t
 
 def parse_templates(text: str, source: str = "template") -> TemplateSet:
     """Read a template file's text; a mistake is reported with its line."""
+    lines = text.splitlines()
+    templates, whole = read_lines(lines, source, _parse_line, "U00:%x[0,0] and B, each on its line")
+    whole = {option: choices[0] for option, choices in _SET_OPTIONS.items()} | whole
+    return TemplateSet(templates, source, tuple(lines), **whole)
+
+
+def read_lines(
+    lines: Sequence[str], source: str, parse_line: Callable[[str, str], list[Template]], example: str
+) -> tuple[tuple[Template, ...], dict]:
+    """The templates of a file's lines with their options, and the options of the whole set."""
     templates: list[Template] = []
     options: list[tuple[str, dict, list[str]]] = []
-    lines = text.splitlines()
     for number, raw in enumerate(lines, 1):
         line, place = raw.strip(), f"{source}, line {number}"
         if line.startswith("#!"):
             options.append((place, *_options(line[2:], place)))
         elif line and not line.startswith("#"):
-            templates += _parse_line(line, place)
+            templates += parse_line(line, place)
     if not templates:
-        raise LoglinError(f"{source} holds no template; write for example U00:%x[0,0] and B, each on its line")
-    whole = {option: choices[0] for option, choices in _SET_OPTIONS.items()}
+        raise LoglinError(f"{source} holds no template; write for example {example}")
+    whole: dict = {}
     for place, values, names in options:
         known = {t.name for t in templates}
         for name in names:
             if name not in known:
                 raise LoglinError(f"{place}: no template is called {name!r}; the names are {', '.join(sorted(known))}")
-        whole |= {option: values.pop(option) for option in whole if option in values}
+        whole |= {option: values.pop(option) for option in _SET_OPTIONS if option in values}
         templates = [replace(t, **values) if not names or t.name in names else t for t in templates]
-    return TemplateSet(tuple(templates), source, tuple(lines), **whole)
+    return tuple(templates), whole
+
+
+def read_items(
+    line: str, place: str, parse_item: Callable[[re.Match, str], Item], remedy: str
+) -> tuple[tuple[Item, ...], tuple[str, ...]]:
+    """The items of a line and the text around them, one more than items."""
+    items, literals, end = [], [], 0
+    for match in _ITEM.finditer(line):
+        literals.append(line[end : match.start()])
+        items.append(parse_item(match, place))
+        end = match.end()
+    literals.append(line[end:])
+    if "%" in "".join(literals):
+        raise LoglinError(f"{place}: cannot read {line!r}; {remedy}")
+    return tuple(items), tuple(literals)
 
 
 def _parse_line(line: str, place: str) -> list[Template]:
@@ -116,17 +141,11 @@ def _parse_line(line: str, place: str) -> list[Template]:
     kinds = _KINDS.get(line[0].lower())
     if kinds is None:
         raise LoglinError(f"{place}: {line!r} starts with {line[0]!r}; a template starts with U, B, * or T")
-    items, literals, end = [], [], 0
-    for match in _ITEM.finditer(line):
-        literals.append(line[end : match.start()])
-        items.append(_parse_item(match, place))
-        end = match.end()
-    literals.append(line[end:])
-    if "%" in "".join(literals):
-        raise LoglinError(
-            f"{place}: cannot read {line!r}; an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
-            f"with a name among {', '.join(FUNCTIONS)}, t, m, if"
-        )
+    remedy = (
+        "an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
+        f"with a name among {', '.join(FUNCTIONS)}, t, m, if"
+    )
+    items, literals = read_items(line, place, _parse_item, remedy)
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
         raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
     if any(i.function == "ngrams" for i in items) and "bigram" in kinds:
@@ -135,12 +154,16 @@ def _parse_line(line: str, place: str) -> list[Template]:
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
         raise LoglinError(f"{place}: {line!r} has nothing behind its colon; write for example U00:%x[0,0]")
-    return [Template(name, kind, tuple(items), line, tuple(literals)) for kind in kinds]
+    return [Template(name, kind, items, line, literals) for kind in kinds]
+
+
+def item_fields(match: re.Match) -> list[str]:
+    """What stands between an item's brackets, parted by commas outside quotes."""
+    return [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", match[2])]
 
 
 def _parse_item(match: re.Match, place: str) -> Item:
-    name, inside = match[1], match[2]
-    fields = [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", inside)]
+    fields = item_fields(match)
     try:
         offset, column = int(fields[0]), int(fields[1])
         if column < 0:
@@ -150,36 +173,45 @@ def _parse_item(match: re.Match, place: str) -> Item:
             f"{place}: {match[0]!r} needs a row and a column, whole numbers with the column at least 0, "
             "such as %x[-1,0]"
         ) from None
-    if abs(offset) > 100:
-        raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
-    if name in ("t", "m", "M", "if"):
-        if len(fields) != 3 or not fields[2].startswith('"'):
-            raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
-        pattern = fields[2][1:-1]
-        try:
-            compile_pattern(pattern)
-        except LoglinError as error:
-            raise LoglinError(f"{place}: {error}; correct it") from None
-        return Item(offset, column, name, (pattern,))
-    name = "lower" if name == "X" else name
-    if name == "edge" and offset == 0:
+    function, arguments = parse_function(match, fields[2:], offset, place, FUNCTIONS)
+    if function == "edge" and offset == 0:
         raise LoglinError(
             f"{place}: {match[0]!r} asks whether the token itself lies outside the sentence, which it never does; "
             "name another row, such as %edge[-1,0]"
         )
-    if name not in FUNCTIONS:
-        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(FUNCTIONS)}, t, m, if")
-    wanted = FUNCTIONS[name][1]
+    return Item(offset, column, function, arguments)
+
+
+def parse_function(
+    match: re.Match, fields: list[str], offset: int, place: str, functions: dict[str, tuple[Callable, int]]
+) -> tuple[str, tuple]:
+    """The function of an item and its arguments, the fields behind those that say where it looks."""
+    name = match[1]
+    if abs(offset) > 100:
+        raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
+    if name in ("t", "m", "M", "if"):
+        if len(fields) != 1 or not fields[0].startswith('"'):
+            raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
+        pattern = fields[0][1:-1]
+        try:
+            compile_pattern(pattern)
+        except LoglinError as error:
+            raise LoglinError(f"{place}: {error}; correct it") from None
+        return name, (pattern,)
+    name = "lower" if name == "X" else name
+    if name not in functions:
+        raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(functions)}, t, m, if")
+    wanted = functions[name][1]
     try:
-        arguments = tuple(int(f) for f in fields[2:])
+        arguments = tuple(int(f) for f in fields)
         if len(arguments) != wanted or any(a < 1 for a in arguments):
             raise ValueError
     except ValueError:
         raise LoglinError(
             f"{place}: {match[0]!r} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 "
-            "behind row and column"
+            "behind its first two fields"
         ) from None
-    return Item(offset, column, name, arguments)
+    return name, arguments
 
 
 def _options(text: str, place: str) -> tuple[dict, list[str]]:

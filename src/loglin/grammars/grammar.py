@@ -69,6 +69,20 @@ class Grammar:
         """The binary rules of symbol A are numbers expansions[A] … expansions[A + 1] − 1: (symbols + 1,) int64."""
         return np.searchsorted(self.binary[:, 0], np.arange(self.n_symbols + 1)).astype(np.int64)
 
+    def is_consistent(self) -> bool:
+        """Whether rules from a file name symbols that exist and stand in their order."""
+        rules = [self.binary, self.unary]
+        names = isinstance(self.symbols, list) and all(isinstance(name, str) for name in self.symbols)
+        if not names or len(set(self.symbols)) < len(self.symbols) or any(r.dtype != np.int32 for r in rules):
+            return False
+        inside = all(not r.size or (int(r.min()) >= 0 and int(r.max()) < self.n_symbols) for r in rules)
+        return inside and all(map(np.array_equal, rules, self._in_order()))
+
+    def _in_order(self) -> list[np.ndarray]:
+        """The rules as ``of`` would number them."""
+        again = Grammar.of(self.rules, self.symbols)
+        return [again.binary, again.unary]
+
 
 def _children_first(unary: list[tuple[int, int]], names: list[str]) -> list[tuple[int, int]]:
     """Unary rules in such an order that all rules of a symbol precede the rules with it as their child."""

@@ -1,0 +1,83 @@
+"""Rules of any length as a Grammar of binary and unary rules, and trees of it as trees of the rules they came from.
+
+    A -> B 'x' C D [p]   becomes   A -> B @'x',C,D [p]   @'x',C,D -> @'x' @C,D [1]   @C,D -> C D [1]   @'x' -> 'x' [1]
+
+A symbol that begins with @ stands for what is left of a rule, whatever the parent, or for a word inside one; so each
+tree of the normal form is one tree of the rules with the same weight. Unary rules stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.corpus.trees import Tree
+from loglin.grammars.files import Production, Word, shown_word
+from loglin.grammars.grammar import Grammar, Rule
+
+INTERMEDIATE = "@"  # begins a symbol that no tree shows
+
+
+@dataclass(frozen=True, eq=False)
+class NormalForm:
+    grammar: Grammar
+    weights: np.ndarray  # (rules,)
+    lexical: dict[tuple[str, Word], float]  # what A -> 'word' weighs
+
+
+def normal_form(rules: Mapping[Production, float], symbols: Iterable[str] = ()) -> NormalForm:
+    """``symbols`` stand first in the grammar."""
+    taken = {symbol for rule in rules for symbol in rule if isinstance(symbol, str)}
+    names: dict[tuple[str | Word, ...], str] = {}
+    inner: dict[Rule, float] = {}
+    lexical: dict[tuple[str, Word], float] = {}
+
+    def name(rest: tuple[str | Word, ...]) -> str:
+        """One symbol for what is left of a rule, with its own rules."""
+        if len(rest) == 1 and isinstance(rest[0], str):
+            return rest[0]
+        if rest not in names:
+            names[rest] = rest_symbol(rest)
+            while names[rest] in taken:
+                names[rest] += "~"
+            taken.add(names[rest])
+            expand(names[rest], rest, 1.0)
+        return names[rest]
+
+    def expand(parent: str, children: tuple[str | Word, ...], weight: float) -> None:
+        match children:
+            case (Word() as word,):
+                lexical[parent, word] = weight
+            case (child,):
+                inner[parent, str(child)] = weight
+            case (first, *rest):
+                inner[parent, name((first,)), name(tuple(rest))] = weight
+
+    for rule, weight in rules.items():
+        expand(str(rule[0]), rule[1:], weight)
+    grammar = Grammar.of(inner, [*symbols, *(parent for parent, _ in lexical)])
+    return NormalForm(grammar, np.array([inner[rule] for rule in grammar.rules], float), lexical)
+
+
+def rest_symbol(children: Iterable[str | Word]) -> str:
+    return INTERMEDIATE + ",".join(shown_word(c) if isinstance(c, Word) else c for c in children)
+
+
+def restored(tree: Tree) -> Tree:
+    """The tree of the original rules; a word inside a rule is a leaf whose label is the word as rules write it."""
+    done: list[tuple[Tree, ...]] = []  # what each finished node stands for
+    ahead = [(tree, False)]
+    while ahead:
+        node, finished = ahead.pop()
+        if not finished:
+            ahead.append((node, True))
+            ahead += [(child, False) for child in reversed(node.children)]
+            continue
+        first = len(done) - len(node.children)
+        below = tuple(part for parts in done[first:] for part in parts)
+        del done[first:]
+        label = node.label.removeprefix(INTERMEDIATE)
+        done.append(below if below and label != node.label else (Tree(label, below, node.word),))
+    return done[0][0]
