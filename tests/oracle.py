@@ -797,3 +797,35 @@ def span_attribute(template: str, words: list[str], i: int, j: int, split: int, 
         name += template[end : match.start()] + value
         end = match.end()
     return name + template[end:]
+
+
+# ---------------------------------------------------------------- one rule at a time
+
+
+def expansion_loss(rules_of, rule_weight, pair_weight, instances, nota: bool) -> float:
+    """−Σ count·log p(rule | symbol, attributes); rules_of[symbol] are its rules, rule None is none of the above."""
+    terms = []
+    for symbol, attributes, rule, count in instances:
+        scores = {
+            r: rule_weight[r] + math.fsum(pair_weight.get((a, r), 0.0) for a in attributes) for r in rules_of[symbol]
+        }
+        if nota:
+            scores[None] = 0.0
+        if scores and scores.get(rule, 0.0) == -math.inf:
+            return math.inf
+        if scores:
+            peak = max(scores.values())
+            total = peak + math.log(math.fsum(math.exp(s - peak) for s in scores.values()))
+            terms.append(count * (total - scores[rule]))
+    return math.fsum(terms)
+
+
+def wrong_edges(scores: dict, gold: set, delta: float) -> set:
+    """Edges (symbol, i, j) of two words and more that are not gold and within delta of the best of their length."""
+    found = set()
+    for edge, score in scores.items():
+        length = edge[2] - edge[1]
+        best = max(s for (_, i, j), s in scores.items() if j - i == length)
+        if length > 1 and edge not in gold and score >= best - delta and score > -math.inf:
+            found.add(edge)
+    return found

@@ -13,7 +13,7 @@ from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.grammars import files
 from loglin.grammars.files import Word
-from loglin.grammars.normal_form import normal_form, restored
+from loglin.grammars.normal_form import encoded, normal_form, restored
 
 
 def test_a_long_rule():
@@ -86,3 +86,13 @@ def test_trees_against_enumeration(case):
         listed = oracle.trees(binary, words, start)
         assert {restored(as_tree(node)): score for node, score in listed} == pytest.approx(wanted)
         assert len(listed) == len(wanted)
+        assert {encoded(tree) for tree in wanted} == {as_tree(node) for node, _ in listed}
+
+
+def test_deep_trees():
+    tree = Tree("A", word="a")
+    for _ in range(5000):
+        tree = Tree("A", (tree, Tree("'x'", word="x"), Tree("A", word="a")))
+    back = restored(encoded(tree))
+    assert back.words() == tree.words()
+    assert [len(node.children) for node in (back, back.children[0], encoded(tree))] == [3, 3, 2]

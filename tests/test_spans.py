@@ -218,10 +218,10 @@ def test_every_cell_has_the_attributes_that_gold_spans_had(training, other, min_
                         assert (extractor.attribute_name(a) if a >= 0 else None) == (
                             name if name in known[template] else None
                         )
-            for k in range(n):
-                row = design.splits[design.offsets[s] + k]
+            for k in range(n + 1):
+                row = design.splits[design.offsets[s] + s + k]
                 for template, a in zip(splits, row.tolist(), strict=True):
-                    name = oracle.span_attribute(template, words, 0, n, k, counts) if k else None
+                    name = oracle.span_attribute(template, words, 0, n, k, counts) if 0 < k < n else None
                     found = extractor.attribute_name(a, "split") if a >= 0 else None
                     assert found == (name if name in known[template] else None)
 

@@ -14,14 +14,16 @@ from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.trees import TRACE, Tree
 from loglin.errors import LoglinError
+from loglin.grammars.annotations import ANNOTATIONS
 from loglin.grammars.stripping import restore, strip
-from loglin.grammars.symbols import base_label, escape, unescape
+from loglin.grammars.symbols import base_label, escape, intermediate, unescape
 from loglin.grammars.transforms import TreeCoder
 
-PLAIN = st.sampled_from(["S", "NP", "VP", "NP-SBJ-1", "NP=2", "ADVP|PRT", "-LRB-", "", "=2", TRACE])
+PLAIN = st.sampled_from(["S", "NP", "VP", "NP-SBJ-1", "NP-TMP", "NP=2", "ADVP|PRT", "-LRB-", "", "=2", TRACE])
+TAGS = st.sampled_from(["IN", "DT", "NN", "VBZ", "CC", ",", "POS"])
 HOSTILE = st.text(st.sampled_from("NP+^@|,~\\-=2bc \x00"), max_size=6)
 LABELS = PLAIN | HOSTILE
-LEAVES = st.builds(lambda label, word: Tree(label, (), word), LABELS, st.sampled_from(["a", "b", ""]))
+LEAVES = st.builds(lambda label, word: Tree(label, (), word), LABELS | TAGS, st.sampled_from(["'s", "&", "%", ""]))
 TREES = st.recursive(
     LEAVES,
     lambda below: st.builds(
@@ -33,6 +35,7 @@ CODERS = st.builds(
     TreeCoder,
     horizontal=st.sampled_from([0, 1, 2, 3, None]),
     vertical=st.integers(1, 4),
+    annotations=st.just("klein-manning") | st.sets(st.sampled_from(ANNOTATIONS)),
     functions=st.booleans(),
     binarize=st.sampled_from(["right", "left"]),
 )
@@ -137,6 +140,15 @@ def test_labels_are_escaped(label):
     assert base_label(written) == [label]
 
 
+HISTORIES = st.lists(st.text(st.sampled_from("a,\\"), max_size=3), max_size=3)
+
+
+@given(HISTORIES, HISTORIES)
+def test_histories_have_names_of_their_own(one, other):
+    names = [intermediate("NP", [escape(label) for label in history]) for history in (one, other)]
+    assert (names[0] == names[1]) == (one == other)
+
+
 SENTENCE = "( (S (NP-SBJ (NP (DT a) (JJ b) (, ,) (NN c)) (NP (-NONE- *))) (VP (VB d) (S (VP (VB e)))) (. .)) )"
 
 
@@ -159,7 +171,7 @@ SENTENCE = "( (S (NP-SBJ (NP (DT a) (JJ b) (, ,) (NN c)) (NP (-NONE- *))) (VP (V
         ),
         (
             {"horizontal": None, "binarize": "left"},
-            "(S (@S|. (NP (@NP|NN (@NP|NN,\\2c (DT a) (JJ b)) (, ,)) (NN c)) (VP (VB d) (S+VP+VB e))) (. .))",
+            "(S (@S|. (NP (@NP|NN (@NP|NN,, (DT a) (JJ b)) (, ,)) (NN c)) (VP (VB d) (S+VP+VB e))) (. .))",
         ),
         (
             {"functions": True},
@@ -235,6 +247,71 @@ def test_deep_and_wide_trees(settings):
         assert restore(*strip(tree)) == tree
 
 
+# ---------------------------------------------------------------------------------------------------- annotations
+
+
+@pytest.mark.parametrize(
+    ("name", "tree", "symbols"),
+    [
+        ("unary-internal", "(S (NP (NN a)) (VP (VB b) (NN c)))", "S NP~U+NN VP VB NN"),
+        ("unary-dt", "(S (NP (DT a)) (VP (NP (DT a) (NN b)) (ADVP (RB c))))", "S NP+DT~U VP NP DT NN ADVP+RB"),
+        ("unary-rb", "(S (NP (DT a)) (VP (RB b) (ADVP (RB c))))", "S NP+DT VP RB ADVP+RB~U"),
+        ("unary-dt", "(DT a)", "DT"),
+        ("tag-parent", "(S (NP (PRP a)) (VP (VB b) (NN-X c)))", "S NP+PRP^NP VP VB^VP NN-X^VP"),
+        ("tag-parent", "(NN a)", "NN^ROOT"),
+        ("split-in", "(QP (IN a) (CD b))", "QP IN~Q CD"),
+        ("split-in", "(NP (NN a) (PP-LOC (IN b) (NN c)))", "NP NN PP IN~N NN"),
+        ("split-in", "(S (PP (IN a) (NN b)) (VP (VB c)))", "S PP IN~S NN VP+VB"),
+        ("split-in", "(S-ADV (SBAR (IN a) (S (VB b))) (VP (VB c)))", "S SBAR IN~SC S+VB VP+VB"),
+        ("split-in", "(VP (VB a) (SBAR (IN b) (S (VB c))))", "VP VB SBAR IN~C S+VB"),
+        ("split-in", "(VP (VB a) (PP (IN b) (NN c)) (PRT (IN d)))", "VP VB @VP|VB PP IN NN PRT+IN"),
+        ("split-aux", "(VP (VBZ Is) (VBN been) (VB go) (NN is))", "VP VBZ~BE @VP|VBZ VBN~BE @VP|VBZ,VBN VB NN"),
+        ("split-aux", "(VP (VBP have) (VBD 'd) (MD 'd))", "VP VBP~HAVE @VP|VBP VBD~HAVE MD"),
+        ("split-aux", "(VP (VBZ 's) (VP (VBN been) (JJ a)))", "VP VBZ~HAVE VP VBN~BE JJ"),
+        ("split-aux", "(VP (NN 's) (VBZ 's))", "VP NN VBZ~BE"),
+        ("split-cc", "(NP (CC But) (CC &) (CC and))", "NP CC~BUT @NP|CC CC~& CC"),
+        ("split-percent", "(NP (NN %) (NN a))", "NP NN~% NN"),
+        ("temporal-np", "(NP-TMP (JJ last) (NN week))", "NP~TMP JJ NN~TMP"),
+        ("temporal-np", "(VP (NP-TMP-1 (NP (DT the) (NN day)) (PP (IN b) (NN c))) (NP (NN d)))",
+            "VP NP~TMP NP~TMP DT NN~TMP PP IN NN NP+NN"),
+        ("temporal-np", "(S (NP-TMP (NP (CD 3)) (SBAR (-NONE- *))) (NN-TMP a))", "S NP~TMP+CD~TMP NN-TMP"),
+        ("temporal-np", "(S (NP-TMP (-NONE- *)) (NN a) (ADVP-TMP (NN b)))", "S NN ADVP+NN"),
+        ("gapped-s", "(VP (VB a) (S-1 (NP-SBJ-2 (-NONE- *)) (VP (VB b))))", "VP VB S~G+VP+VB"),
+        ("gapped-s", "(S (NP-SBJ (NN a)) (VP (VB b) (NP (-NONE- *))))", "S NP+NN VP+VB"),
+        ("possessive-np", "(NP (NP (NN a) (POS 's)) (NN b))", "NP NP~P NN POS NN"),
+        ("split-vp", "(VP (MD a) (VP (TO b) (VP (VBG c) (RB d))))", "VP~VBF MD VP~TO TO VP~VBG VBG RB"),
+        ("split-vp", "(VP (VP (VBN a) (NN b)) (CC c) (VP (VB d)))", "VP~VBN VP~VBN VBN NN @VP~VBN|VP CC VP~VB+VB"),
+        ("split-vp", "(VP (NP (NN a)) (RB b))", "VP NP+NN RB"),
+        ("base-np", "(NP (NP (DT a) (NN b)) (PP (IN c) (NP (NN d))))", "NP NP~B DT NN PP IN NP~B+NN"),
+        ("dominates-v", "(S (NP (NN a)) (PP (IN b) (S (VP (VBG c)))))", "S~V NP+NN PP~V IN S~V+VP~V+VBG"),
+        ("dominates-v", "(S (VP (MD a)) (NP (NP (NN V)) (NN V)))", "S~V VP~V+MD NP NP+NN NN"),
+        ("right-recursive-np", "(NP (NP (NN a)) (PP (IN b) (NP (NN c))))", "NP~R NP+NN PP IN NP+NN"),
+        ("right-recursive-np", "(NP (PP (IN b) (NP (NN c))) (NN a))", "NP PP IN NP+NN NN"),
+    ],
+)  # fmt: skip
+def test_annotations_by_hand(name, tree, symbols):
+    coder = TreeCoder(annotations=(name,))
+    assert [node.label for node in coder.encode(Tree.parse(f"( {tree} )")).nodes()] == symbols.split()
+
+
+def test_annotations_together():
+    tree = Tree.parse("( (S (NP-SBJ (DT that)) (VP (VBZ is) (NP-TMP (NN day) (NN %)))) )")
+    assert str(TreeCoder(vertical=2, annotations="klein-manning").encode(tree)) == (
+        "(S~V^ROOT (NP~U~B^S+DT~U^NP that) (VP~VBF~V^S (VBZ~BE^VP is) (NP~TMP~B^VP (NN^NP day) (NN~%~TMP^NP %))))"
+    )
+    coder = TreeCoder(annotations=("base-np", "split-in", "base-np"))
+    assert coder == TreeCoder(annotations=["split-in", "base-np"])
+    assert coder.annotations == ("split-in", "base-np")
+    assert TreeCoder(annotations="klein-manning").annotations == ANNOTATIONS
+    assert hash(coder) == hash(TreeCoder(annotations=["split-in", "base-np"]))
+
+
+def test_annotations_see_categories_where_functions_stay():
+    tree = Tree.parse("(S (NP-SBJ (NN a)) (VP (VB b)))")
+    coder = TreeCoder(annotations=("base-np", "gapped-s", "tag-parent"), functions=True)
+    assert [node.label for node in coder.encode(tree).nodes()] == ["S", "NP-SBJ~B+NN^NP-SBJ", "VP+VB^VP"]
+
+
 # ---------------------------------------------------------------------------------------------------- settings
 
 
@@ -250,6 +327,10 @@ def test_settings_go_through_json(coder):
         ({"horizontal": True}, "horizontal is True"),
         ({"vertical": 0}, "vertical is 0"),
         ({"vertical": None}, "vertical is None"),
+        ({"annotations": ["base-vp"]}, "called 'base-vp'.*base-np.*klein-manning"),
+        ({"annotations": "base-vp"}, "called 'base-vp'"),
+        ({"annotations": None}, "called None"),
+        ({"annotations": [["base-np"]]}, "called \\['base-np'\\]"),
         ({"functions": 1}, "functions is 1"),
         ({"binarize": "head"}, "binarize is 'head'.*right, left"),
         ({"sideways": 1}, "no setting 'sideways'.*horizontal"),
@@ -273,14 +354,23 @@ def test_the_treebank_is_restored(treebank):
     assert all(restore(*strip(tree)) == tree for tree in treebank)
 
 
-@pytest.mark.parametrize("horizontal", [0, 1, 2, None])
-@pytest.mark.parametrize("vertical", [1, 2, 3])
-def test_the_treebank_goes_there_and_back(treebank, horizontal, vertical):
-    coder = TreeCoder(horizontal, vertical)
-    for tree in treebank:
+def there_and_back(coder: TreeCoder, trees: list[Tree]):
+    for tree in trees:
         encoded = coder.encode(tree)
         assert is_encoded(encoded)
         assert coder.decode(encoded) == coder.strip(tree)
+
+
+@pytest.mark.parametrize("coder", [TreeCoder(), TreeCoder(vertical=2, annotations="klein-manning")])
+def test_the_treebank_goes_there_and_back(treebank, coder):
+    there_and_back(coder, treebank)
+
+
+@pytest.mark.parametrize("annotations", ["klein-manning", ()])
+@pytest.mark.parametrize("horizontal", [0, 1, 2, None])
+@pytest.mark.parametrize("vertical", [1, 2, 3])
+def test_every_order(treebank, horizontal, vertical, annotations):
+    there_and_back(TreeCoder(horizontal, vertical, annotations), treebank[vertical::10])
 
 
 def test_the_grammar_of_the_notes(treebank):

@@ -12,7 +12,7 @@ TESTS = Path(__file__).parent
 
 def test_a_part_of_the_suite_with_the_jit_off():
     chosen = "plain or conditioned or values or second or large_weights or kneser or cache_in_blocks or silent_arcs"
-    chosen += " or known_criteria or windows_of_a_neighborhood"
+    chosen += " or known_criteria or windows_of_a_neighborhood or by_hand or mistaken"
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", str(TESTS / "test_likelihood.py")]
     command += [
         str(TESTS / "test_structures.py"),
@@ -20,6 +20,7 @@ def test_a_part_of_the_suite_with_the_jit_off():
         str(TESTS / "test_neighborhoods.py"),
         str(TESTS / "test_lattices.py"),
         str(TESTS / "test_lattice_windows.py"),
+        str(TESTS / "test_expansions.py"),
         "-k",
         f"({chosen}) and not 40",
     ]

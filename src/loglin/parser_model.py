@@ -184,7 +184,4 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
         matrix = sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (n, tokens.n_attributes))
     if spans is None:
         return TreeDesign(matrix, nothing, nothing, leaves)
-    # a sentence has one state more than words; its splits are told before each word
-    states = np.full((n + corpus.n_sentences, spans.splits.shape[1]), -1, np.int32)
-    states[np.arange(n) + np.repeat(np.arange(corpus.n_sentences), np.diff(corpus.offsets))] = spans.splits
-    return TreeDesign(matrix, spans.attributes, states, leaves)
+    return TreeDesign(matrix, spans.attributes, spans.splits, leaves)

@@ -49,7 +49,7 @@ def build_span_index(design: SpanDesign, gold: Constituents, n_rules: int, n_sym
     attributes = design.attributes[design.cells(gold)]  # (nodes, templates)
     targets = np.where(design.by_label, n_rules + gold.symbols[:, None], gold.rules[:, None])  # (nodes, templates)
     binary = gold.splits >= 0
-    parted = design.splits[design.offsets[gold.sentences[binary]] + gold.splits[binary]]
+    parted = design.splits[design.states(gold)[binary]]  # (binary nodes, split templates)
     rules = np.broadcast_to(gold.rules[binary][:, None], parted.shape)
     spans = _pairs(attributes, targets, design.n_attributes, n_rules + n_symbols)
     return SpanIndex(n_rules, n_symbols, *spans, *_pairs(parted, rules, design.n_split_attributes, n_rules))

@@ -1,7 +1,7 @@
 """Templates of spans applied to sentences: attributes of every span and of every point where one may part.
 
     cell (i, j), 0 ≤ i < j ≤ n      words i … j − 1; its number in the sentence is j(j − 1)/2 + i
-    split k, 0 < k < n              between words k − 1 and k
+    state k, 0 ≤ k ≤ n              between words k − 1 and k; inside the sentence a span may part there
 
 ``SpanExtractor.fit`` numbers the attributes of the spans of gold trees, ``transform`` finds them at all spans. A key is
 worked out per word for what templates say of a span's first word, and of its last; cells only combine the two.
@@ -58,7 +58,7 @@ class SpanDesign:
     offsets: np.ndarray  # (sentences + 1,) int64: words
     ptr: np.ndarray  # (sentences + 1,) int64: cells
     attributes: np.ndarray  # (cells, templates) int32
-    splits: np.ndarray  # (words, split templates) int32: of parting before a word, -1 at the first of a sentence
+    splits: np.ndarray  # (words + sentences, split templates) int32: of parting at each of a sentence's n + 1 states
     by_label: np.ndarray  # (templates,) bool: whether its attributes are crossed with symbols in place of rules
     n_attributes: int
     n_split_attributes: int
@@ -70,6 +70,10 @@ class SpanDesign:
     def cells(self, nodes: Constituents) -> np.ndarray:
         """The row of every node in ``attributes``: (nodes,)."""
         return self.ptr[nodes.sentences] + cell_number(nodes.begins, nodes.ends)
+
+    def states(self, nodes: Constituents) -> np.ndarray:
+        """The row in ``splits`` of where every node parts: (nodes,)."""
+        return self.offsets[nodes.sentences] + nodes.sentences + nodes.splits
 
 
 def cell_number(i, j):
@@ -131,13 +135,15 @@ class SpanExtractor:
         at = {"first": first, "last": last, "length": last - first + 1, "split": word}
         n_spans = len(self.templates.spans)
         attributes = np.empty((len(last), n_spans), np.int32)
-        splits = np.empty((corpus.n_tokens, len(self.observed) - n_spans), np.int32)
+        splits = np.full((corpus.n_tokens + len(lengths), len(self.observed) - n_spans), -1, np.int32)
+        inside = np.flatnonzero(place > 0)
+        state = inside + np.repeat(np.arange(len(lengths)), lengths)[inside]
         for number, (template, table) in enumerate(zip(self.observed, self.tables, strict=True)):
             found = self._find(template, table, columns, offsets, at)
             if number < n_spans:
                 attributes[:, number] = found
             else:
-                splits[:, number - n_spans] = np.where(place > 0, found, -1)
+                splits[state, number - n_spans] = found[inside]
         ptr = np.concatenate([[0], np.cumsum(lengths * (lengths + 1) // 2)]).astype(np.int64)
         by_label = np.array([t.kind == "label" for t in self.templates.spans], bool)
         return SpanDesign(offsets, ptr, attributes, splits, by_label, self.n_attributes, self.n_split_attributes)

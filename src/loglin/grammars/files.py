@@ -6,9 +6,10 @@
     N -> 'dog' [0.99] | <UNK-s> [0.01]
 
 Rules have any length and mix symbols with words, which stand in quotes; <…> is a class of unknown words. A start
-symbol with several rules, all of them A -> B, that is used nowhere else is a distribution of root symbols. Without
-any probabilities the rules of a symbol are equally likely. Symbols are separated by spaces; a backslash takes
-the meaning from the next character, so that a tag such as '' or # can be written: \\'' and \\#.
+symbol that is used nowhere else and has several rules, or the name TOP, all of the form TOP -> S, is a distribution of
+root symbols: it is not itself in trees. Without any probabilities the rules of a symbol are equally likely. Symbols
+are separated by spaces; a backslash takes the meaning from the next character, so that a tag such as '' or # can be
+written: \\'' and \\#.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
 
-TOLERANCE = 1e-6  # by which the probabilities of a symbol's rules may miss one
+TOP = "TOP"
+TOLERANCE = 2e-3  # by which the probabilities of a symbol may miss one: three digits of each
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -52,6 +54,26 @@ Production = tuple[str | Word, ...]  # parent, then children
 class Productions:
     start: str
     rules: dict[Production, float]
+
+    def rooted(self) -> tuple[dict[str, float], dict[Production, float]]:
+        """The weight of each possible root, and the rules, without those that are a distribution of roots."""
+        own = {rule: p for rule, p in self.rules.items() if rule[0] == self.start}
+        used = any(self.start in rule[1:] for rule in self.rules)
+        several = len(own) > 1 or self.start == TOP
+        if used or not several or not all(len(rule) == 2 and isinstance(rule[1], str) for rule in own):
+            return {self.start: 1.0}, self.rules
+        return {str(rule[1]): p for rule, p in own.items()}, {r: p for r, p in self.rules.items() if r not in own}
+
+    @classmethod
+    def of_roots(cls, roots: Mapping[str, float], rules: dict[Production, float]) -> Productions:
+        """What ``rooted`` takes apart."""
+        only = cls(next(iter(roots)), rules)
+        if list(roots.values()) == [1.0] and only.rooted()[0] == roots:
+            return only
+        top = TOP
+        while any(top in rule for rule in rules):
+            top += "~"
+        return cls(top, {(top, symbol): p for symbol, p in roots.items()} | rules)
 
 
 def read(path: str | os.PathLike, weighted: bool = False, encoding: str = "utf-8") -> Productions:

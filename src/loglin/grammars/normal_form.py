@@ -8,8 +8,9 @@ tree of the normal form is one tree of the rules with the same weight. Unary rul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -67,17 +68,47 @@ def rest_symbol(children: Iterable[str | Word]) -> str:
 
 def restored(tree: Tree) -> Tree:
     """The tree of the original rules; a word inside a rule is a leaf whose label is the word as rules write it."""
-    done: list[tuple[Tree, ...]] = []  # what each finished node stands for
+
+    def finish(node: Tree, below: list[tuple[Tree, ...]]) -> tuple[Tree, ...]:
+        children = tuple(part for parts in below for part in parts)
+        label = node.label.removeprefix(INTERMEDIATE)
+        return children if children and label != node.label else (Tree(label, children, node.word),)
+
+    return _from_below(tree, finish)[0]
+
+
+def encoded(tree: Tree) -> Tree:
+    """The tree of the normal form, of a tree of the original rules or of a piece of one."""
+
+    def finish(node: Tree, below: list[Tree]) -> Tree:
+        if len(below) < 2:
+            return Tree(node.label, tuple(below), node.word)
+        below = [Tree(INTERMEDIATE + t.label, word=t.word) if is_bare(t) else t for t in below]
+        right = below.pop()
+        names = [child.label for child in node.children]
+        while len(below) > 1:
+            right = Tree(INTERMEDIATE + ",".join(names[len(below) - 1 :]), (below.pop(), right))
+        return Tree(node.label, (below[0], right))
+
+    return _from_below(tree, finish)
+
+
+def is_bare(leaf: Tree) -> bool:
+    """Whether a leaf is a word without a tag."""
+    signature = leaf.label[:1] == "<" and leaf.label[-1:] == ">"
+    return leaf.word is not None and (signature or leaf.label == shown_word(Word(leaf.word)))
+
+
+def _from_below(tree: Tree, finish: Callable[[Tree, list], Any]) -> Any:
+    """What ``finish`` makes of the root and of what it made of the root's children, and so on; trees may be deep."""
+    done: list = []
     ahead = [(tree, False)]
     while ahead:
-        node, finished = ahead.pop()
-        if not finished:
+        node, visited = ahead.pop()
+        if visited:
+            first = len(done) - len(node.children)
+            done[first:] = [finish(node, done[first:])]
+        else:
             ahead.append((node, True))
             ahead += [(child, False) for child in reversed(node.children)]
-            continue
-        first = len(done) - len(node.children)
-        below = tuple(part for parts in done[first:] for part in parts)
-        del done[first:]
-        label = node.label.removeprefix(INTERMEDIATE)
-        done.append(below if below and label != node.label else (Tree(label, below, node.word),))
-    return done[0][0]
+    return done[0]

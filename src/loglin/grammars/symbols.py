@@ -5,8 +5,9 @@
     S^ROOT+VP^S           a chain of nodes with one child each, from the top (+)
     @NP~B^VP|DT,JJ        the rest of an NP~B^VP behind (or before) the children DT and JJ (@, |)
 
-These marks, and backslashes, are written in a label as a backslash and two hexadecimal digits; a comma only in a
-history. So the comma's own tag stays a comma, and every symbol of an ordinary treebank reads like its labels.
+These marks, and backslashes, are written in a label as a backslash and two hexadecimal digits, and so is in a history
+a comma that is not the whole label. Every symbol of an ordinary treebank thus reads like its labels: @S|NP,, is the
+rest of a sentence behind an NP and a comma.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ ROOT = "ROOT"  # what stands above the topmost node
 _MARKS = re.compile(r"[\\+^~@|]")
 _ESCAPE = re.compile(r"\\([0-9a-f]{2})")
 _EMPTY = "\\"  # the label "": no other label is written as a backslash alone
+_COMMA = "\\2c"
 _END_OF_LABEL = re.compile(r"[~^]")
 
 
@@ -37,10 +39,7 @@ def _hexadecimal(match: re.Match) -> str:
 
 def intermediate(symbol: str, history: Sequence[str]) -> str:
     """The rest of a node whose own part of its symbol is ``symbol``; ``history`` are escaped labels."""
-    return f"@{symbol}|{','.join(label.replace(',', _COMMA) for label in history)}"
-
-
-_COMMA = f"\\{ord(','):02x}"
+    return f"@{symbol}|{','.join(label if label == ',' else label.replace(',', _COMMA) for label in history)}"
 
 
 def is_intermediate(symbol: str) -> bool:

@@ -8,12 +8,13 @@ remembers, the vertical one the labels of a symbol, its own included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
+from loglin.grammars.annotations import checked, marks_of
 from loglin.grammars.stripping import strip
 from loglin.grammars.symbols import ROOT, chain_of, escape, intermediate, is_intermediate
 
@@ -26,7 +27,7 @@ class TreeCoder:
 
     horizontal: int | None = 2  # sisters in the name of an intermediate symbol, None for all
     vertical: int = 1  # labels in the name of a symbol: 1 its own, 2 its parent's too, …
-    annotations: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()  # by name, or "klein-manning"
     functions: bool = False  # whether function tags stay in the labels
     binarize: str = "right"  # right: the first child is split off first
 
@@ -39,20 +40,27 @@ class TreeCoder:
             raise LoglinError(f"functions is {self.functions!r}; give True or False")
         if self.binarize not in _DIRECTIONS:
             raise LoglinError(f"binarize is {self.binarize!r}; give one of {', '.join(_DIRECTIONS)}")
-        object.__setattr__(self, "annotations", tuple(self.annotations))
+        object.__setattr__(self, "annotations", checked(self.annotations))
 
     def strip(self, tree: Tree) -> Tree | None:
         """What encoding keeps of a tree: no traces, function tags, empty root or X → X; None for a tree of traces."""
         return strip(tree, self.functions)[0]
 
     def encode(self, tree: Tree) -> Tree | None:
-        """The stripped tree in binary normal form; None for a tree of traces."""
-        stripped = self.strip(tree)
+        """The stripped tree in binary normal form; None for a tree of traces.
+
+        Give the tree as the treebank has it: two of the annotations look at traces and function tags.
+        """
+        stripped, record = strip(tree, self.functions)
         if stripped is None:
             return None
         nodes = stripped.nodes()
         labels = [escape(node.label) for node in nodes]
-        names = self._names(nodes, labels)
+        names = labels
+        if self.annotations:
+            names = [a + b for a, b in zip(labels, marks_of(tree, stripped, record, self.annotations), strict=True)]
+        if self.vertical > 1:
+            names = [a + b for a, b in zip(names, self._parents(nodes, labels), strict=True)]
         encoded: list[Tree] = []  # the subtrees to the right, the nearest one last
         tops: list[str] = []  # their labels
         for node, label, name in zip(reversed(nodes), reversed(labels), reversed(names), strict=True):
@@ -69,25 +77,21 @@ class TreeCoder:
             tops.append(label)
         return encoded[0]
 
-    def _names(self, nodes: list[Tree], labels: list[str]) -> list[str]:
-        """Every node's own part of a symbol: its label and, of a phrase, those of vertical − 1 nodes above."""
-        if self.vertical == 1:
-            return labels
-        names = []
-        open_labels: list[str] = [ROOT]  # of the nodes above, and above these
-        open_children: list[int] = [1]  # of each the children still to come
+    def _parents(self, nodes: list[Tree], labels: list[str]) -> Iterator[str]:
+        """What the name of every phrase tells of the vertical − 1 nodes above it; of tags nothing."""
+        above = [ROOT]  # the labels from the top down to the parent at hand
+        to_come = [1]  # the children of each that are still to come
         for node, label in zip(nodes, labels, strict=True):
-            while not open_children[-1]:
-                open_children.pop()
-                open_labels.pop()
-            open_children[-1] -= 1
-            if node.children:
-                names.append("^".join([label, *open_labels[: -self.vertical : -1]]))
-                open_labels.append(label)
-                open_children.append(len(node.children))
-            else:
-                names.append(label)
-        return names
+            while not to_come[-1]:
+                to_come.pop()
+                above.pop()
+            to_come[-1] -= 1
+            if not node.children:
+                yield ""
+                continue
+            yield "".join(f"^{parent}" for parent in above[: -self.vertical : -1])
+            above.append(label)
+            to_come.append(len(node.children))
 
     def _binarized(self, name: str, children: Sequence[Tree], labels: Sequence[str]) -> Tree:
         """A → B₁ A₁, A₁ → B₂ A₂, …, the last with two children; to the left in the mirror."""

@@ -21,6 +21,7 @@ from loglin.kernels.compile import kernel
 from loglin.kernels.forest_scores import SPREAD, VANISHING, cell, exp_row, restore_row, split_factors
 
 NEGLIGIBLE = 1e-20  # items of less posterior are not followed further down: rounding errors are larger
+LEAST = 1e-300  # a product below it could have lost digits, or all of itself
 
 
 @kernel
@@ -79,8 +80,11 @@ def inside(f, layout, tables, scores, room, peak):
                             for q in range(begin, end):
                                 sums[q] += value * right_values[tables.right[q]]
                 for q in range(n_binary):
-                    if sums[q] > 0.0:
-                        values[tables.parent[q]] += sums[q] * room.row[tables.order[q]]
+                    weight = room.row[tables.order[q]]
+                    if sums[q] > 0.0 and weight > 0.0:
+                        if sums[q] * weight < LEAST:
+                            return False
+                        values[tables.parent[q]] += sums[q] * weight
             for a in range(first_arc, arc):
                 for t in range(len(tables.tags)):
                     leaf = scores.leaves[layout.row[a], t]
@@ -88,25 +92,28 @@ def inside(f, layout, tables, scores, room, peak):
                         if leaf - ref < -SPREAD:
                             return False
                         values[tables.tags[t]] += math.exp(leaf - ref)
-            _close(f, c, layout, tables, room, values)
-            restore_row(room, n_touched)
-            if not _settle(c, ref, room, values):
+            if not (_close(f, c, layout, tables, room, values) and _settle(c, ref, room, values)):
                 return False
+            restore_row(room, n_touched)
     return True
 
 
 @kernel
 def _close(f, c, layout, tables, room, values):
-    """Unary rules, children first; what the mask forbids is removed before anything is made of it."""
+    """Unary rules, children first; what the mask forbids is removed before anything is made of it. False if a number
+    could have vanished."""
     mask = layout.mask_of[layout.cells[f] + c] if len(layout.mask_of) > 0 else -1
     if mask >= 0:
         for A in range(len(values)):
             if not layout.masks[mask, A]:
                 values[A] = 0.0
     for u in range(len(tables.unary)):
-        parent = tables.unary[u, 0]
-        if mask < 0 or layout.masks[mask, parent]:
-            values[parent] += room.row[len(tables.binary) + u] * values[tables.unary[u, 1]]
+        parent, weight, value = tables.unary[u, 0], room.row[len(tables.binary) + u], values[tables.unary[u, 1]]
+        if weight > 0.0 and value > 0.0 and (mask < 0 or layout.masks[mask, parent]):
+            if weight * value < LEAST:
+                return False
+            values[parent] += weight * value
+    return True
 
 
 @kernel

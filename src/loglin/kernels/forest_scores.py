@@ -140,19 +140,21 @@ def prepare(tables, scores, room):
             least = min(least, scores.rules[r])
     if peak == -np.inf:
         peak = least = 0.0
-    for r in range(len(scores.rules)):
-        room.plain[r] = math.exp(scores.rules[r] - (peak if r < n_binary else 0.0))
-        if r >= n_binary and scores.rules[r] > -np.inf and abs(scores.rules[r]) > SPREAD:
-            return peak, False
-    room.row[:] = room.plain
     room.change[:] = 0.0
     room.counts[:] = 0.0
+    for r in range(n_binary, len(scores.rules)):
+        if scores.rules[r] > -np.inf and abs(scores.rules[r]) > SPREAD:
+            return peak, False
+    for r in range(len(scores.rules)):
+        room.plain[r] = math.exp(scores.rules[r] - (peak if r < n_binary else 0.0))
+    room.row[:] = room.plain
     return peak, peak - least < SPREAD
 
 
 @kernel
 def exp_row(c, tables, scores, room, peak):
-    """exp(scores) at cell c in room.row: the peak taken off, how many entries were touched, whether all is safe."""
+    """exp(scores) at cell c in room.row: the peak taken off, how many entries were touched, whether all is safe; if
+    not, the room must be prepared anew."""
     R, n_binary = len(scores.rules), len(tables.binary)
     if scores.dense.shape[0] > 0 or scores.local > 0:
         log_row(c, tables, scores, room.row)
@@ -165,9 +167,10 @@ def exp_row(c, tables, scores, room, peak):
             peak = least = 0.0
         for r in range(n_binary, R):
             safe = safe and (abs(room.row[r]) < SPREAD or room.row[r] == -np.inf)
-        for r in range(R):
+        safe = safe and peak - least < SPREAD
+        for r in range(R if safe else 0):
             room.row[r] = math.exp(room.row[r] - (peak if r < n_binary else 0.0))
-        return peak, 0, safe and peak - least < SPREAD
+        return peak, 0, safe
     n = 0
     for t in range(scores.attributes.shape[1]):
         a = scores.attributes[c, t]
@@ -187,13 +190,13 @@ def exp_row(c, tables, scores, room, peak):
                 room.change[r] += weight
                 if room.change[r] == 0.0:  # stays marked
                     room.change[r] = 1e-300
-    safe = True
     for t in range(n):
         r = room.touched[t]
-        safe = safe and (abs(room.change[r]) < SPREAD or room.change[r] == -np.inf)
+        if abs(room.change[r]) > SPREAD and room.change[r] > -np.inf:
+            return peak, n, False
         room.row[r] = room.plain[r] * math.exp(room.change[r])
         room.change[r] = 0.0
-    return peak, n, safe
+    return peak, n, True
 
 
 @kernel
@@ -204,20 +207,20 @@ def restore_row(room, n_touched):
 
 @kernel
 def split_factors(f, layout, tables, scores, room):
-    """exp(split score) of every rule at every state; whether none can vanish."""
+    """exp(split score) of every rule at every state; False if one could vanish."""
     if room.split.shape[0] == 0:
         return True
     S = layout.states[f + 1] - layout.states[f]
-    safe = True
     for k in range(1, S - 1):
         room.change[:] = 0.0
         split_row(layout.states[f] + k, scores, room.change)
         for q in range(len(tables.order)):
             score = room.change[tables.order[q]]
-            safe = safe and (abs(score) < SPREAD or score == -np.inf)
+            if abs(score) > SPREAD and score > -np.inf:
+                return False
             room.split[k, q] = math.exp(score)
     room.change[:] = 0.0
-    return safe
+    return True
 
 
 @kernel

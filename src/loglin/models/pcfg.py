@@ -1,103 +1,266 @@
-"""Probabilistic context-free grammars in Chomsky normal form: sums over all derivations.
+"""Probabilistic context-free grammars: counted or written down, with every sum over their derivations.
 
-    i_A = Σ_{B,C} r_A(B C) i_B i_C + Σ_x r_A(x)                total weight of the trees below A
-    o_A = [A = S] + Σ_{B,C} o_B i_C [r_B(A C) + r_B(C A)]      total weight around A
-    o_x = Σ_A o_A r_A(x)
+    p(tree) = roots(A) Π_{A→BC} p Π_{A→B} p Π_{A→x} p
 
-(§4.1.2 of Smith, Vail and Lafferty, 2007.) i is the least solution of a quadratic system, all 1 if the
-grammar is tight, that is, if derivations end with probability one; o is linear given i. The total weight of
-all trees is i_S, which the expected counts below are not divided by.
+Expectations are sums over all trees that end, not divided by their total weight i_S, which is one if the grammar is
+tight; ``conditioned`` is the grammar of a tree given that it ends. See models/branching.py for i and o.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
-
-ITERATIONS = 200
-LARGEST = 1e7  # a critical grammar has infinite o, of which rounding leaves about 1e8
+from loglin.grammars import files
+from loglin.grammars.files import Production, Productions, Word
+from loglin.grammars.grammar import Grammar
+from loglin.grammars.normal_form import encoded, normal_form
+from loglin.grammars.pieces import piece
+from loglin.models.branching import PROPER, Branching
+from loglin.models.lexicon import Lexicon
+from loglin.models.tree_sampling import Sampler
+from loglin.structures.automaton import reachable
 
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
-    symbols: list[str]  # nonterminals, the start symbol first
-    words: list[str]
-    binary: np.ndarray  # (N, N, N): r_A(B C)
-    lexical: np.ndarray  # (N, V): r_A(x)
+    grammar: Grammar
+    rules: np.ndarray  # (R,) log p
+    roots: np.ndarray  # (N,) log p
+    lexicon: Lexicon
+
+    # ------------------------------------------------------------------ estimates and files
 
     @classmethod
     def of(cls, rules: Mapping[tuple[str, ...], float], start: str = "S") -> PCFG:
-        """From {("S", "S", "S"): 0.25, ("S", "a"): 0.75}: a nonterminal, then two nonterminals or a word."""
-        symbols = list(dict.fromkeys([start, *(rule[0] for rule in rules if rule)]))
-        words = list(dict.fromkeys(rule[1] for rule in rules if len(rule) == 2))
-        number, word = {s: n for n, s in enumerate(symbols)}, {w: n for n, w in enumerate(words)}
-        binary = np.zeros((len(symbols),) * 3)
-        lexical = np.zeros((len(symbols), len(words)))
+        """From {("S", "S", "S"): 0.25, ("S", "a"): 0.75}: a symbol, then one or two that have rules, or a word."""
+        parents = {rule[0] for rule in rules if rule}
+        productions: dict[Production, float] = {}
         for rule, weight in rules.items():
-            if len(rule) not in (2, 3) or (len(rule) == 3 and not set(rule) <= number.keys()):
+            if len(rule) not in (2, 3) or (len(rule) == 3 and not set(rule) <= parents):
                 raise LoglinError(
-                    f"the rule {rule!r} is not in normal form; write (A, B, C), where B and C have rules, or (A, word)"
+                    f"the rule {rule!r} is not in normal form; write (A, B, C) or (A, B), where B and C have rules, "
+                    "or (A, word)"
                 )
             if not 0 <= weight <= 1:
                 raise LoglinError(f"the rule {rule!r} has the probability {weight}; give one from 0 to 1")
-            if len(rule) == 3:
-                binary[number[rule[0]], number[rule[1]], number[rule[2]]] = weight
-            else:
-                lexical[number[rule[0]], word[rule[1]]] = weight
-        totals = binary.sum(axis=(1, 2)) + lexical.sum(axis=1)
-        if totals.max() > 1 + 1e-9:
+            productions[(rule[0], *(s if s in parents else Word(s) for s in rule[1:]))] = weight
+        pcfg = cls.of_productions({start: 1.0}, productions)
+        totals = pcfg._branching.propagated(np.ones(pcfg.grammar.n_symbols))
+        if totals.max() > 1 + PROPER:
             heavy = int(totals.argmax())
-            raise LoglinError(f"the rules of {symbols[heavy]!r} sum to {totals[heavy]}; normalize them to one")
-        return cls(symbols, words, binary, lexical)
+            raise LoglinError(
+                f"the rules of {pcfg.grammar.symbols[heavy]!r} sum to {totals[heavy]}; normalize them to one"
+            )
+        return pcfg
+
+    @classmethod
+    def of_productions(cls, roots: Mapping[str, float], rules: Mapping[Production, float]) -> PCFG:
+        """From rules of any length, which are brought into normal form."""
+        form = normal_form(rules, [*roots, *(str(rule[0]) for rule in rules)])
+        prior = np.zeros(form.grammar.n_symbols)
+        prior[[form.grammar.number[symbol] for symbol in roots]] = list(roots.values())
+        lexicon = Lexicon.table(form.lexical, form.grammar.number)
+        return cls(form.grammar, _log(form.weights), _log(prior), lexicon)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike, encoding: str = "utf-8") -> PCFG:
+        """From a grammar file, see grammars/files.py; the rules of each symbol are normalized."""
+        productions = files.read(path, encoding=encoding)
+        totals: dict[str | Word, float] = {}
+        for rule, p in productions.rules.items():
+            totals[rule[0]] = totals.get(rule[0], 0.0) + p
+        # what is written with few digits misses one by a little, and is then a grammar that seems to lose trees
+        exact = {r: p / totals[r[0]] if abs(totals[r[0]] - 1) > 1e-12 else p for r, p in productions.rules.items()}
+        return cls.of_productions(*Productions(productions.start, exact).rooted())
+
+    def write(self, path: str | os.PathLike) -> None:
+        """A grammar file in normal form, which ``read`` takes."""
+        files.write(path, self.productions())
+
+    def productions(self) -> Productions:
+        symbols, lexicon = self.grammar.symbols, self.lexicon
+        rules: dict[Production, float] = dict(zip(self.grammar.rules, np.exp(self.rules).tolist(), strict=True))
+        terminal = np.repeat(np.arange(len(lexicon.terminals)), np.diff(lexicon.ptr)).tolist()
+        tags = lexicon.tags[lexicon.columns].tolist()
+        for row, tag, p in zip(terminal, tags, np.exp(lexicon.log_p).tolist(), strict=True):
+            rules[symbols[tag], lexicon.terminals[row]] = p
+        roots = {symbols[s]: float(np.exp(self.roots[s])) for s in np.flatnonzero(self.roots > -np.inf)}
+        return Productions.of_roots(roots, rules)
+
+    @classmethod
+    def count(cls, trees: Iterable[Tree], smoothing: float = 0.1, rare: int = 1) -> PCFG:
+        """Relative frequencies of the rules and roots of binary trees, with a smoothed lexicon (models/lexicon.py)."""
+        rules: Counter[tuple[str, ...]] = Counter()
+        roots: Counter[str] = Counter()
+        sentences = []
+        for tree in trees:
+            roots[tree.label] += 1
+            sentences.append([(str(leaf.word), leaf.label) for leaf in tree.leaves()])
+            ahead = [tree]
+            while ahead:
+                node = ahead.pop()
+                if node.children:
+                    rules[(node.label, *(child.label for child in node.children))] += 1
+                    ahead += node.children
+        if not roots:
+            raise LoglinError("there are no trees to count a grammar from; give at least one")
+        tags = Counter(tag for sentence in sentences for _, tag in sentence)
+        total = Counter(tags)
+        for rule, n in rules.items():
+            total[rule[0]] += n
+        grammar = Grammar.of(rules, sorted(total))
+        lexicon = Lexicon.count(sentences, grammar.number, smoothing, rare)
+        shares = [tags[grammar.symbols[t]] / total[grammar.symbols[t]] for t in lexicon.tags.tolist()]
+        p = np.array([rules[rule] / total[rule[0]] for rule in grammar.rules])
+        prior = np.array([roots[symbol] for symbol in grammar.symbols]) / roots.total()
+        return cls(grammar, _log(p), _log(prior), lexicon.scaled(np.log(shares)))
+
+    # ------------------------------------------------------------------ sums over all derivations
+
+    @cached_property
+    def _branching(self) -> Branching:
+        ends = np.zeros(self.grammar.n_symbols)
+        ends[self.lexicon.tags] = self.lexicon.mass
+        return Branching(self.grammar, np.exp(self.rules), ends)
+
+    @cached_property
+    def _reached(self) -> np.ndarray:
+        """Symbols that the roots lead to: (N,) bool."""
+        source, target, _ = self._branching.mean(np.ones(self.grammar.n_symbols))
+        return reachable(source, target, self.roots > -np.inf)
+
+    def is_tight(self) -> bool:
+        """Whether derivations end with probability one."""
+        return bool(self._branching.settled[self._reached].all() and abs(np.exp(self.roots).sum() - 1) <= PROPER)
+
+    def partition(self, method: str = "auto") -> np.ndarray:
+        """i, the weight of all trees below each symbol, by "newton", "stolcke" or the better one: (N,)."""
+        return self._branching.inside(method)
 
     @cached_property
     def inside(self) -> np.ndarray:
-        """i: (N,), by Newton's method from 0, which rises to the least solution (Etessami and Yannakakis, 2009)."""
-        i, terminal, eye = np.zeros(len(self.symbols)), self.lexical.sum(axis=1), np.eye(len(self.symbols))
-        for _ in range(ITERATIONS):
-            value = terminal + np.einsum("abc,b,c->a", self.binary, i, i)
-            slope = np.einsum("abc,c->ab", self.binary, i) + np.einsum("abc,b->ac", self.binary, i)
-            try:
-                change = np.linalg.solve(eye - slope, value - i)
-            except np.linalg.LinAlgError:
-                change = value - i  # one step of propagation instead (Stolcke, 1995)
-            i = np.minimum(i + np.maximum(change, 0), 1)
-            if np.abs(change).max() <= 1e-15:
-                break
-        return i
+        """i: (N,)."""
+        return self._branching.inside()
 
     @cached_property
     def outside(self) -> np.ndarray:
         """o: (N,)."""
-        i = self.inside
-        # around[A, B]: weight with which B takes A as its child
-        around = np.einsum("bac,c->ab", self.binary, i) + np.einsum("bca,c->ab", self.binary, i)
-        start = np.zeros(len(i))
-        start[0] = 1
-        try:
-            o = np.linalg.solve(np.eye(len(i)) - around, start)
-        except np.linalg.LinAlgError:
-            o = np.full(len(i), np.inf)
-        if not np.isfinite(o).all() or (o < -1e-9).any() or o.max() > LARGEST:
-            raise LoglinError(
-                "the grammar's derivations have no finite expected size; lower the probability of its recursive rules"
-            )
-        return o
+        return self._branching.outside(self.inside, np.exp(self.roots))
 
-    def path_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """i and o of the nonterminals: (N,) each."""
-        return self.inside, self.outside
+    @cached_property
+    def total(self) -> float:
+        """The weight of all trees that end, one if the grammar is tight."""
+        return float(np.exp(self.roots) @ self.inside)
+
+    def conditioned(self) -> PCFG:
+        """The grammar of trees given that they end, p(A → B C) i_B i_C / i_A (Chi, 1999); tight."""
+        i, binary, unary = self.inside, self.grammar.binary, self.grammar.unary
+        if self.total <= 0:
+            raise LoglinError("no derivation of the grammar ends; give its recursive symbols rules with words")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_i = np.log(i)
+            above = np.where(i > 0, log_i, 0.0)
+            below = np.concatenate([log_i[binary[:, 1]] + log_i[binary[:, 2]], log_i[unary[:, 1]]])
+            roots = self.roots + log_i - np.log(self.total)
+        return replace(
+            self,
+            rules=self.rules + below - above[self.grammar.parents],
+            roots=roots,
+            lexicon=self.lexicon.scaled(-above[self.lexicon.tags]),
+        )
+
+    # ------------------------------------------------------------------ expectations
 
     def expected_rules(self) -> tuple[np.ndarray, np.ndarray]:
-        """How often each rule is used: o_A r_A(B C) i_B i_C (N, N, N) and o_A r_A(x) (N, V)."""
-        i, o = self.path_sums()
-        return np.einsum("a,abc,b,c->abc", o, self.binary, i, i), o[:, None] * self.lexical
+        """How often each rule is used: o_A p i_B i_C (R,), and o_A p of every entry of the lexicon (entries,)."""
+        i, o, lexicon = self.inside, self.outside, self.lexicon
+        binary, unary = self.grammar.binary, self.grammar.unary
+        below = np.concatenate([i[binary[:, 1]] * i[binary[:, 2]], i[unary[:, 1]]])
+        return o[self.grammar.parents] * np.exp(self.rules) * below, o[lexicon.tags[lexicon.columns]] * np.exp(
+            lexicon.log_p
+        )
 
     def expected_length(self) -> float:
-        """How many words a sentence has: Σ_x o_x."""
+        """How many words a sentence has."""
         return float(self.expected_rules()[1].sum())
+
+    def expected_count(self, part: str | Tree) -> float:
+        """How often a contiguous piece of a tree occurs, such as "(S NP (VP V NP))" or "(NP 'the' N)".
+
+        o of its root times all of its rules times i of the symbols that it leaves open.
+        """
+        top = encoded(piece(part) if isinstance(part, str) else part)
+        count, ahead = self.outside[self._symbol(top.label)], [top]
+        while ahead:
+            node = ahead.pop()
+            if node.word is not None:
+                count *= np.exp(self._word(node.word)[self._symbol(node.label)])
+            elif not node.children:
+                count *= self.inside[self._symbol(node.label)]
+            else:
+                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                count *= 0.0 if rule is None else np.exp(self.rules[rule])
+                ahead += node.children
+        return float(count)
+
+    def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
+        """Of every piece: (pieces,)."""
+        return np.array([self.expected_count(part) for part in parts])
+
+    def log_probability(self, tree: Tree) -> float:
+        """log p of a tree of this grammar or of the rules it is the normal form of; −inf if it is impossible."""
+        top = encoded(tree)
+        score = self.roots[self.grammar.number[top.label]] if top.label in self.grammar.number else -np.inf
+        leaves = top.leaves()
+        words = self.lexicon.scores([str(leaf.word) for leaf in leaves])
+        column = {self.grammar.symbols[s]: k for k, s in enumerate(self.lexicon.tags.tolist())}
+        for t, leaf in enumerate(leaves):
+            score += words[t, column[leaf.label]] if leaf.label in column else -np.inf
+        ahead = [top]
+        while ahead:
+            node = ahead.pop()
+            if node.children:
+                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                score += -np.inf if rule is None else self.rules[rule]
+                ahead += node.children
+        return float(score)
+
+    def _symbol(self, name: str) -> int:
+        if name not in self.grammar.number:
+            raise LoglinError(f"the grammar has no symbol {name!r}; write the piece with its own symbols")
+        return self.grammar.number[name]
+
+    def _word(self, word: str) -> np.ndarray:
+        """log p(word | symbol): (N,)."""
+        row = self.lexicon.row(word)
+        if row < 0 or word != self.lexicon.text(row):
+            known = f"; its spelling is read as {self.lexicon.text(row)}, which can be counted" if row >= 0 else ""
+            raise LoglinError(f"the grammar does not know the word {word!r}{known or '; write one that it has'}")
+        found = np.full(self.grammar.n_symbols, -np.inf)
+        entries = slice(self.lexicon.ptr[row], self.lexicon.ptr[row + 1])
+        found[self.lexicon.tags[self.lexicon.columns[entries]]] = self.lexicon.log_p[entries]
+        return found
+
+    # ------------------------------------------------------------------ samples
+
+    def sample(self, n: int, rng: np.random.Generator, max_length: int = 1000) -> list[Tree]:
+        """n independent trees; those of more than max_length words are drawn again."""
+        if not self.is_tight():
+            raise LoglinError(
+                f"the grammar is not tight: with probability {1 - self.total:.3g} a derivation never ends; sample from "
+                "conditioned(), the grammar of trees that do"
+            )
+        return Sampler(self.grammar, self.rules, self.roots, self.lexicon).trees(n, rng, max_length)
+
+
+def _log(p: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(p)

@@ -172,7 +172,7 @@ def _solve(source: np.ndarray, target: np.ndarray, weights: np.ndarray, ends: np
         best = better
     else:
         return None  # a single cycle weighs more than one
-    solve = _factorized(source, target, np.exp(weights + best[target] - best[source]), n)
+    solve = factorized(source, target, np.exp(weights + best[target] - best[source]), n)
     if solve is None:
         return None
     o = solve(np.exp(ends - best))
@@ -182,7 +182,7 @@ def _solve(source: np.ndarray, target: np.ndarray, weights: np.ndarray, ends: np
     return best + np.log(o) if (steps > 0).all() and steps.max() < SLOWEST else None
 
 
-def _factorized(
+def factorized(
     source: np.ndarray, target: np.ndarray, weights: np.ndarray, n: int
 ) -> Callable[[np.ndarray], np.ndarray] | None:
     """Solves (I − A) x = y for x, or None if it is singular."""

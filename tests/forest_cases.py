@@ -1,0 +1,168 @@
+"""Small random grammars with their scores, as the package takes them and as enumeration does."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import oracle
+from loglin.grammars.grammar import Grammar
+
+INF = math.inf
+
+
+def cells_of(states: int) -> dict[tuple[int, int], int]:
+    """Cell (i, j) → its number: by j, then by i."""
+    return {(i, j): c for c, (j, i) in enumerate((j, i) for j in range(1, states) for i in range(j))}
+
+
+def random_grammar(rng: np.random.Generator, n_symbols: int, n_binary: int, n_unary: int) -> Grammar:
+    """Rules of symbols in no particular order; unary ones lead from an earlier symbol of a permutation to a later."""
+    names = [f"S{n}" for n in rng.permutation(n_symbols)]
+    rules = {tuple(rng.choice(names, 3)) for _ in range(n_binary)}
+    pairs = list(itertools.combinations(range(n_symbols), 2))
+    rules |= {tuple(names[n] for n in pairs[p]) for p in rng.permutation(len(pairs))[:n_unary]}
+    return Grammar.of([tuple(map(str, rule)) for rule in rules], sorted(names))
+
+
+def sprinkle(rng: np.random.Generator, array: np.ndarray, share: float) -> np.ndarray:
+    """Forbid a random share of the entries."""
+    return np.where(rng.random(array.shape) < share, -INF, array)
+
+
+@dataclass
+class Listed:
+    """Every tree over one path of words, or over several, by enumeration; scores of rules stand out in full."""
+
+    grammar: Grammar
+    leaves: np.ndarray  # (rows, N)
+    roots: np.ndarray  # (N,)
+    rows: np.ndarray  # (cells, R)
+    splits: np.ndarray | None  # (states, binary)
+    states: int
+    trees: list[tuple[tuple, tuple, float]]  # (path of states, tree with words "w" + row, score)
+
+    @classmethod
+    def of(cls, grammar, leaves, roots, rules, splits, paths, allowed=None) -> Listed:
+        """paths are (states, rows of leaves); rules (R,) or (cells, R); allowed (cells, N) bool masks nodes."""
+        states = 1 + max(at[-1] for at, _ in paths)
+        at_cell = cells_of(states)
+        rows = np.broadcast_to(rules, (len(at_cell), grammar.n_rules))
+        listed = cls(grammar, leaves, roots, rows, splits, states, [])
+        plain = dict.fromkeys(grammar.rules, 0.0)
+        plain |= {(grammar.symbols[A], f"w{r}"): 0.0 for r, A in np.argwhere(leaves > -INF).tolist()}
+        for at, words in paths:
+            for tree, _ in oracle.trees(plain, [f"w{r}" for r in words]):
+                uses = listed.uses(at, tree)
+                score = listed.score(uses)
+                if allowed is not None and not all(allowed[at_cell[i, j], A] for _, A, i, j, *_ in uses[1:]):
+                    continue
+                if score > -INF:
+                    listed.trees.append((tuple(at), tree, score))
+        return listed
+
+    def uses(self, at, tree) -> list[tuple]:
+        """("root", A), ("leaf", A, i, j, row), ("rule", A, i, j, r, split state or −1) of a tree from the top."""
+        number = self.grammar.number
+        found: list[tuple] = [("root", number[tree[0]])]
+        for production, ends in oracle.tree_uses(tree):
+            i, j, A = at[ends[0]], at[ends[-1]], number[production[0]]
+            if production[1].startswith("w"):
+                found.append(("leaf", A, i, j, int(production[1][1:])))
+            else:
+                split = at[ends[1]] if len(ends) == 3 else -1
+                found.append(("rule", A, i, j, self.grammar.rules.index(production), split))
+        return found
+
+    def score(self, uses) -> float:
+        at_cell, terms = cells_of(self.states), []
+        for kind, A, *where in uses:
+            if kind == "root":
+                terms.append(self.roots[A])
+            elif kind == "leaf":
+                terms.append(self.leaves[where[2], A])
+            else:
+                i, j, r, split = where
+                terms.append(self.rows[at_cell[i, j], r])
+                if split >= 0 and self.splits is not None:
+                    terms.append(self.splits[split, r])
+        return -INF if -INF in terms else math.fsum(terms)
+
+    @property
+    def listing(self) -> list[tuple[tuple, float]]:
+        return [((at, tree), score) for at, tree, score in self.trees]
+
+    def partition(self) -> float:
+        return oracle.log_partition(self.listing)
+
+    def expected(self) -> dict[str, np.ndarray]:
+        """Expected uses of leaves (rows, N), roots, rules (R,), dense (cells, R), spans (cells, N), splits."""
+        at_cell, N, R = cells_of(self.states), self.grammar.n_symbols, self.grammar.n_rules
+        made = {
+            "leaves": np.zeros(self.leaves.shape), "roots": np.zeros(N), "dense": np.zeros((len(at_cell), R)),
+            "spans": np.zeros((len(at_cell), N)), "splits": np.zeros((self.states, len(self.grammar.binary))),
+        }  # fmt: skip
+        probabilities = oracle.probabilities(self.listing) if self.trees else []
+        for (at, tree, _), p in zip(self.trees, probabilities, strict=True):
+            for kind, A, *where in self.uses(at, tree):
+                if kind == "root":
+                    made["roots"][A] += p
+                    continue
+                made["spans"][at_cell[where[0], where[1]], A] += p
+                if kind == "leaf":
+                    made["leaves"][where[2], A] += p
+                else:
+                    made["dense"][at_cell[where[0], where[1]], where[2]] += p
+                    if where[3] >= 0:
+                        made["splits"][where[3], where[2]] += p
+        made["rules"] = made["dense"].sum(axis=0)
+        return made
+
+    def told(self, nodes: np.ndarray, row_of_arc) -> tuple[tuple, tuple]:
+        """A derivation's nodes as (path of states, tree); its score must then be found in the listing."""
+        path = sorted({int(x) for node in nodes for x in node[1:3]})
+        ahead = iter(nodes.tolist())
+
+        def below(expected):
+            A, i, j, rule = next(ahead)
+            assert expected in (None, (A, i)), "children stand in preorder, the left one first"
+            name, n_binary = self.grammar.symbols[A], len(self.grammar.binary)
+            if rule < 0:
+                return (name, f"w{row_of_arc[-1 - rule]}"), j
+            if rule >= n_binary:
+                assert self.grammar.unary[rule - n_binary, 0] == A
+                child, end = below((self.grammar.unary[rule - n_binary, 1], i))
+                assert end == j
+                return (name, child), j
+            assert self.grammar.binary[rule, 0] == A
+            left, split = below((self.grammar.binary[rule, 1], i))
+            right, end = below((self.grammar.binary[rule, 2], split))
+            assert end == j
+            return (name, left, right), j
+
+        tree, end = below(None)
+        assert next(ahead, None) is None
+        assert end == nodes[0, 2]
+        assert nodes[0, 1] == 0
+        return tuple(path), tree
+
+
+def sentence_path(n: int, first: int = 0) -> list[tuple[tuple, tuple]]:
+    """The only path of a sentence of n words whose leaf rows begin at ``first``."""
+    return [(tuple(range(n + 1)), tuple(range(first, first + n)))]
+
+
+def lattice_paths(words, lattice: int = 0, least: int = 1) -> list[tuple[tuple, tuple]]:
+    """Every path of a word lattice to a state with final ≥ least: its states and what it reads."""
+    first, found = int(words.states[lattice]), []
+    ahead: list[tuple[tuple, tuple]] = [((0,), ())]
+    while ahead:
+        at, read = ahead.pop()
+        if words.final[first + at[-1]] >= least:
+            found.append((at, read))
+        for a in range(words.arcs[first + at[-1]], words.arcs[first + at[-1] + 1]):
+            ahead.append(((*at, int(words.targets[a])), (*read, int(words.symbols[a]))))
+    return found
