@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglin.errors import LoglinError
-from loglin.grammars.signatures import signature
+from loglin.features.signatures import signature
 
 
 @pytest.mark.parametrize(
