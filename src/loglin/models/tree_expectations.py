@@ -175,7 +175,7 @@ class Tables:
             if place in classes:
                 self.merge[place] = _merge(np.asarray(classes[place]), V)
                 size = self.merge[place].shape[1]
-            if numbers.min(initial=0) < (-1 if place in ("before", "after") else 0) or numbers.max(initial=0) >= size:
+            if numbers.min(initial=0) < (-1 if place in ("before", "after") else 0) or numbers.max(initial=-1) >= size:
                 raise LoglinError(
                     f"the words at {place} are numbered {numbers.min()} to {numbers.max()}, but there are {size}; "
                     "correct the numbers"
