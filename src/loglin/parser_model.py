@@ -27,11 +27,10 @@ from loglin.grammars.grammar import Grammar
 from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
-from loglin.model import arrays_named, read_arrays, write_arrays
+from loglin.model import VERSION, arrays_named, read_arrays, write_arrays
 from loglin.models.lexicon import Lexicon
 from loglin.structures.forest import Forests
 
-VERSION = 5
 LOCAL = {"global": 0, "local": 1, "nota": 2}  # how rules score: as they are, normalized, with none of the above
 
 
@@ -181,7 +180,7 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
     words = corpus.sentences()
     first = np.zeros(corpus.n_tokens, bool)
     first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
-    leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first)
+    leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first.tolist())
     n, nothing = corpus.n_tokens, np.empty((0, 0), np.int32)
     matrix = sp.csr_matrix((n, 0))
     if tokens is not None:

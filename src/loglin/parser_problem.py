@@ -78,7 +78,7 @@ def encoded_trees(trees: Sequence[Tree], options: ParserOptions) -> list[Tree]:
 def tree_problem(trees: Sequence[Tree], options: ParserOptions, pcfg: PCFG | None = None) -> TreeProblem:
     """Everything that the criteria need of annotated trees."""
     encoded, settings, threads = encoded_trees(trees, options), options.checked, Threads(options.threads)
-    pcfg = pcfg or PCFG.count(encoded, settings["smoothing"], settings["rare"])
+    pcfg = pcfg or PCFG.count(encoded, smoothing=settings["smoothing"], rare=settings["rare"])
     uses = tree_uses(encoded, pcfg.grammar, pcfg.lexicon.tags)
     corpus = from_sentences([tree.words() for tree in encoded])
     templates = options.templates()

@@ -21,23 +21,25 @@ import numpy as np
 
 from loglin.corpus.trees import Tree
 from loglin.criteria.expansions import ExpansionCriterion, Expansions, nota_instances
-from loglin.criteria.forest import Base, ForestCriterion, Term, scores_with
+from loglin.criteria.exponential import ExponentialLoss
+from loglin.criteria.forest import Base, ForestCriterion, Term, TreeIndex, scores_with
+from loglin.criteria.tree_perceptron import TreePerceptron
 from loglin.errors import LoglinError
+from loglin.grammars.transforms import TreeCoder
+from loglin.methods.tree_expectations import expected_features
 from loglin.models.pcfg import PCFG
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import Iteration, Result, StopTraining
-from loglin.parser_model import LOCAL, ParserModel
+from loglin.parser_model import LOCAL, ParserModel, token_index
 from loglin.parser_options import ParserOptions
-from loglin.parser_problem import TreeProblem, tree_problem
+from loglin.parser_problem import TreeProblem, no_spans, tree_problem
 from loglin.watch import interruptible
 
 EPOCHS = 10  # of the perceptron
 Callback = Callable[[Iteration], None]
 
 
-def train_parser(
-    trees: Sequence[Tree], options: ParserOptions, callback: Callback | None = None, start: ParserModel | None = None
-) -> ParserModel:
+def train_parser(trees: Sequence[Tree], options: ParserOptions, callback: Callback | None = None) -> ParserModel:
     """A model by the criterion of the options."""
     began = time.perf_counter()
     pcfg = None if options.grammar is None else PCFG.read(options.grammar)
@@ -45,6 +47,14 @@ def train_parser(
     with interruptible() as interrupted:
         model, result = _METHODS[options.criterion](problem, _Follow(callback, interrupted))
     model.record |= record_of(options, problem, result, time.perf_counter() - began)
+    return model
+
+
+def model_of_pcfg(pcfg: PCFG, coder: TreeCoder | None = None) -> ParserModel:
+    """A parser with the probabilities of a grammar; without a coder, one that was written by hand."""
+    index = TreeIndex(pcfg.grammar, pcfg.lexicon.tags, no_spans(pcfg), token_index(len(pcfg.lexicon.tags)))
+    model = ParserModel(coder, index, Base(pcfg.rules, pcfg.roots), pcfg.lexicon, np.zeros(index.n_features))
+    model.record |= {"criterion": "pcfg", "symbols": pcfg.grammar.n_symbols, "rules": pcfg.grammar.n_rules}
     return model
 
 
@@ -177,8 +187,6 @@ def fixed_score(problem: TreeProblem, base: Base) -> float:
 
 def _perceptron(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
     """For every sentence whose best tree is wrong, w += f(right tree) − f(best tree)."""
-    from loglin.criteria.tree_perceptron import TreePerceptron
-
     options, base = problem.options, problem.base(problem.options.checked["base"])
     learner = TreePerceptron(problem.index, base, problem.design, problem.uses, problem.features)
     epochs = EPOCHS if options.max_iter == ParserOptions.max_iter else options.max_iter
@@ -206,9 +214,6 @@ def _perceptron(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Res
 
 
 def _m_estimation(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
-    from loglin.criteria.exponential import ExponentialLoss
-    from loglin.models.tree_expectations import expected_features
-
     F = problem.features
     expected = expected_features(problem.pcfg, problem.index, problem.tokens, problem.spans)
     lists = F.indptr.astype(np.int64), F.indices.astype(np.uint32), F.data

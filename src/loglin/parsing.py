@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from loglin.grammars.symbols import base_label
 from loglin.kernels.forest_scores import Scores
 from loglin.parallel.threads import Threads
 from loglin.parser_model import ParserModel
-from loglin.structures.forest import Forests, cell, chart_bytes, max_recall
+from loglin.structures.forest import Derivation, Forests, cell, chart_bytes, max_recall
 
 MEMORY = 2**30  # bytes that the chart of one sentence may take
 COVER = "X"  # the label of a word that no tag fits, and of a cover's root if the grammar names no root
@@ -132,6 +133,7 @@ class TreeDecoder:
         places = np.cumsum(fits) - 1
         if forests is None or scores is None:
             return [self._too_long(words) for words in sentences]
+        found: list[Derivation | None] = [None] * forests.n
         if criterion == "best":
             found = forests.best(scores, self.threads)
         else:
@@ -141,8 +143,8 @@ class TreeDecoder:
             f = int(places[s])
             if not fits[s]:
                 parses.append(self._too_long(words))
-            elif criterion == "best" and found[f] is not None:
-                parses.append(Parse(self._tree(found[f].nodes, words), found[f].score))
+            elif (best := found[f]) is not None:
+                parses.append(Parse(self._tree(best.nodes, words), best.score))
             elif criterion == "max-recall" and spans.partitions[f, 1] > -math.inf:
                 first = forests.layout.cells
                 cells = spans.spans[first[f] : first[f + 1]]
@@ -170,7 +172,9 @@ class TreeDecoder:
                 for nodes, score in found:
                     tree, p = self._tree(np.array(nodes), words), math.exp(score - log_z[f])
                     old = merged.get(tree)
-                    merged[tree] = Parse(tree, old.score if old else score, probability=p + (old.probability or 0) if old else p)
+                    merged[tree] = Parse(
+                        tree, old.score if old else score, probability=p + (old.probability or 0) if old else p
+                    )
                 parses = list(merged.values())[:n]
                 if len(parses) >= n or len(found) < wanted:
                     break
@@ -201,7 +205,7 @@ class TreeDecoder:
         names, top = self.model.grammar.symbols, spans[0]
         labels, sizes, read = [], [], []
         for symbol, i, j in spans:
-            if j - i == 1 and symbol < 0 or symbol < 0 and (symbol, i, j) == top:
+            if (j - i == 1 and symbol < 0) or (symbol < 0 and (symbol, i, j) == top):
                 symbol = int(cells[cell(i, j)].argmax())
             labels.append(names[symbol] if symbol >= 0 else "@" + COVER)
             sizes.append(0 if j - i == 1 else 2)
@@ -253,8 +257,9 @@ class TreeDecoder:
         return found.spans, found.dense
 
     def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:
-        """(label, i, j, probability) of every constituent that has at least that probability, by place, likeliest first."""
-        spans, totals = self.spans(sentence), {}
+        """(label, i, j, probability) of the constituents that have at least that probability, by place."""
+        spans = self.spans(sentence)
+        totals: dict[tuple[str, int, int], float] = {}
         n = int((math.isqrt(8 * len(spans) + 1) - 1) // 2)
         for j in range(1, n + 1):
             for i in range(j):
@@ -268,10 +273,12 @@ class TreeDecoder:
     # ------------------------------------------------------------------ why
 
     def explain(self, sentence: Sequence[str], begin: int, end: int, most: int = 10) -> SpanExplanation:
-        """Why words begin … end − 1 are what they are: the likeliest symbol over them, its rule, and what votes for it."""
+        """Why words begin … end − 1 are what they are: their likeliest symbol, its rule, and what votes for it."""
         words, model = self._checked(sentence, 0), self.model
         if not 0 <= begin < end <= len(words):
-            raise LoglinError(f"the span {begin}-{end} does not fit a sentence of {len(words)} words; give 0-{len(words)}")
+            raise LoglinError(
+                f"the span {begin}-{end} does not fit a sentence of {len(words)} words; give 0-{len(words)}"
+            )
         spans, dense = self._totals(words)
         c = cell(begin, end)
         A, names = int(spans[c].argmax()), model.grammar.symbols
@@ -281,12 +288,14 @@ class TreeDecoder:
         if end - begin == 1:
             tag = int(np.flatnonzero(model.index.tags == A)[0]) if A in model.index.tags else -1
             votes = self._leaf_votes(words, begin, tag) if tag >= 0 else []
-            others = sorted(((names[B], float(p)) for B, p in enumerate(spans[c]) if p > 0 and B != A), key=lambda x: -x[1])
-            name = f"{names[A]} → {words[begin]}"
-            return SpanExplanation(label, begin, end, float(spans[c, A]), name, float(spans[c, A]), votes[:most], others[:3])
+            others = _ranked(
+                [(f"{names[B]} → {words[begin]}", spans[c, B]) for B in np.flatnonzero(spans[c]) if B != A]
+            )
+            name, p = f"{names[A]} → {words[begin]}", float(spans[c, A])
+            return SpanExplanation(label, begin, end, p, name, p, votes[:most], others)
         of_A = np.flatnonzero(model.grammar.parents == A)
         r = int(of_A[dense[c, of_A].argmax()])
-        rivals = sorted(((self._rule(x), float(dense[c, x])) for x in np.flatnonzero(dense[c]) if x != r), key=lambda x: -x[1])
+        rivals = _ranked([(self._rule(x), dense[c, x]) for x in np.flatnonzero(dense[c]).tolist() if x != r])
         votes = self._rule_votes(words, c, r)
         return SpanExplanation(
             label, begin, end, float(spans[c, A]), self._rule(r), float(dense[c, r]), votes[:most], rivals[:3]
@@ -321,3 +330,8 @@ class TreeDecoder:
             if place < end and index.tokens.labels[place] == tag and model.tokens is not None:
                 votes.append(Vote(model.tokens.attribute_name(a), float(tokens[place])))
         return sorted((v for v in votes if v.weight), key=lambda v: -abs(v.weight))
+
+
+def _ranked(rivals: list[tuple[str, Any]], most: int = 3) -> list[tuple[str, float]]:
+    """The likeliest."""
+    return sorted(((name, float(p)) for name, p in rivals), key=lambda rival: -rival[1])[:most]

@@ -16,7 +16,7 @@ from loglin.grammars.transforms import TreeCoder
 from loglin.models.pcfg import PCFG
 from loglin.parser_model import ParserModel
 from loglin.parser_options import ParserOptions
-from loglin.parser_training import train_parser
+from loglin.parser_training import model_of_pcfg, train_parser
 from loglin.parseval import evaluate_trees
 from loglin.parsing import MEMORY, Parse, SpanExplanation, TreeDecoder
 
@@ -30,8 +30,8 @@ class Parser(BaseEstimator):
         span; "piecewise" adds none-of-the-above instances (PT-CFG); "crf" is the conditional likelihood of whole trees
         (CRF-CFG); "perceptron" (averaged); "m-estimation" with a PCFG as base. From sentences without trees: "em",
         "contrastive", and "mixture" of both (docs/parsing.md).
-    template : a template file's name or text, or "paper" or "spans": attributes of spans (R, L), of split points (S) and
-        of words (U).
+    template : a template file's name or text, or "paper" or "spans": attributes of spans (R, L), of split points (S)
+        and of words (U).
     grammar : a file of rules to start from, in the place of those of the trees.
     horizontal, vertical : how many sisters and ancestors a symbol remembers.
     annotations : names of Klein and Manning's annotations, or "klein-manning" for all.
@@ -90,13 +90,12 @@ class Parser(BaseEstimator):
         """Learn from trees, given as ``Tree`` or in brackets; "mixture" from sentences too, "em" and "contrastive" from
         sentences (lists of words) in the place of trees.
         """
-        return self._adopt(train_parser(trees, self._options(), self._call, unlabeled))
+        return self._adopt(train_parser(as_trees(trees), self._options(), self._call))
 
     def _options(self) -> ParserOptions:
-        annotations = self.annotations if isinstance(self.annotations, str) else tuple(self.annotations)
         return ParserOptions(
             self.criterion,
-            TreeCoder(self.horizontal, self.vertical, annotations),
+            TreeCoder(self.horizontal, self.vertical, self._names),
             self.template,
             self.grammar,
             self.l1,
@@ -109,6 +108,10 @@ class Parser(BaseEstimator):
             self.neighborhood,
             self.settings,
         )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.annotations,) if isinstance(self.annotations, str) else tuple(self.annotations)
 
     def _call(self, iteration: Any) -> None:
         for callback in self.callbacks or ():
@@ -172,8 +175,6 @@ class Parser(BaseEstimator):
     @classmethod
     def from_grammar(cls, grammar: PCFG | str | os.PathLike, **parameters: Any) -> Parser:
         """A parser with the probabilities of a grammar, or of a grammar file."""
-        from loglin.parser_training import model_of_pcfg
-
         pcfg = grammar if isinstance(grammar, PCFG) else PCFG.read(grammar)
         return cls("pcfg", **parameters)._adopt(model_of_pcfg(pcfg))
 

@@ -18,7 +18,7 @@ from loglin.corpus import schemes
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
 from loglin.criteria.chain import ChainCriterion
-from loglin.criteria.exponential import NEARLY, ExponentialLoss, sentence_features, sentence_features
+from loglin.criteria.exponential import NEARLY, ExponentialLoss, sentence_features
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
