@@ -43,9 +43,7 @@ memory = click.option(
 @click.option("--draw", is_flag=True, help="Draw the trees, indented where they are wider than the terminal.")
 @click.option("--width", type=click.IntRange(min=1), help="Columns of --draw; default those of the terminal.")
 @click.option("--svg", metavar="FILE", help="Also draw all trees into this SVG file.")
-@click.option(
-    "--nbest", type=click.IntRange(min=1), help="The K best trees of each sentence, each behind its probability."
-)
+@click.option("--nbest", type=click.IntRange(min=1), help="The K best trees of a sentence, behind their probabilities.")
 @click.option("--probabilities", is_flag=True, help="Add the probability of every phrase.")
 @click.option("--max-recall", is_flag=True, help="Trees with the most phrases expected to be right, not the likeliest.")
 @click.option("--explain", metavar="I-J", help="Say why the words I to J, from 0, J left out, are a phrase or not.")
