@@ -5,8 +5,8 @@
 The grammar is counted from 736 sentences of 2 to 15 words of the treebank sample: 393 symbols, 1,309 rules. NLTK's
 ViterbiParser gets the same rules, the same root distribution as unary rules of one start symbol, and of the lexicon
 what the sentence's words need, with the rest of every tag's probability on a word that does not occur; so it does less
-work per sentence than with the whole lexicon. Both find the same probabilities, or the run ends with an error. One thread,
-one run, the best of several rounds for loglin; NLTK once. The data are found through LOGLIN_DATA. Writes
+work per sentence than with the whole lexicon. Both find the same probabilities, or the run ends with an error. One
+thread, one run, the best of several rounds for loglin; NLTK once. The data are found through LOGLIN_DATA. Writes
 docs/benchmarks/forests.json and forests.md.
 """
 
@@ -204,7 +204,8 @@ def page(found: dict) -> str:
         f"The chart of a 60-word sentence takes {memory['15']['best']:.0f} MiB for its best tree with the small "
         f"grammar and {memory['40']['best']:.0f} with the large one ({memory['15']['sums']:.0f} and "
         f"{memory['40']['sums']:.0f} for probabilities); the process grew by "
-        f"{found['peak memory grew by MiB']:.0f} MiB at most. Within the default limit of 1 GiB a sentence may have {found['longest sentence in 1 GiB']['15']} and "
+        f"{found['peak memory grew by MiB']:.0f} MiB at most. Within the default "
+        f"limit of 1 GiB a sentence may have {found['longest sentence in 1 GiB']['15']} and "
         f"{found['longest sentence in 1 GiB']['40']} words; longer ones are flagged, not parsed. Peak memory of the "
         f"whole run {found['peak_memory_mb']:.0f} MB.",
         "",
