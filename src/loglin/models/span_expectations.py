@@ -122,9 +122,7 @@ class TreeBase:
             codes, rest = np.empty((len(template.items), len(table.keys)), np.int64), table.keys
             for n in reversed(range(len(template.items))):
                 size = len(extractor.vocabularies[template.items[n].view])
-                rest, code = np.divmod(rest, size + 2 * reach)
-                # behind all values stand those before the sentence, by their distance, then those behind it
-                codes[n] = np.where(code < size, code, size + (code - size) // max(reach, 1))
+                rest, codes[n] = np.divmod(rest, size + 2 * reach)
             words, classes, possible = self._words(template, codes[:, owner], read)
             some = np.flatnonzero(possible) + ptr[0]
             if len(some):
@@ -151,7 +149,6 @@ class TreeBase:
             if place not in asked:
                 asked[place], classes[place] = inside, values
             else:  # values of one word together; a word is either inside the sentence or not
-                possible &= (asked[place] < 0) == (inside < 0)
                 asked[place] = np.where(inside < 0, -1, asked[place] * size + inside)
                 known = (classes[place] >= 0) & (values >= 0)
                 classes[place] = np.where(known, classes[place] * size + values, -1)
