@@ -1,4 +1,4 @@
-"""Small random grammars with their scores, as the package takes them and as enumeration does."""
+"""Small random grammars with their scores, as the package takes them and as enumeration does; and the contract."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 import oracle
+from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
+from loglin.structures import Forest
 
 INF = math.inf
+CLOSE = {"rtol": 1e-9, "atol": 1e-8}
+MANY = 300  # list all n-best trees of at most so many
 
 
 def cells_of(states: int) -> dict[tuple[int, int], int]:
@@ -166,3 +171,76 @@ def lattice_paths(words, lattice: int = 0, least: int = 1) -> list[tuple[tuple, 
         for a in range(words.arcs[first + at[-1]], words.arcs[first + at[-1] + 1]):
             ahead.append(((*at, int(words.targets[a])), (*read, int(words.symbols[a]))))
     return found
+
+
+class Case:
+    """A random grammar over n words; rules (R,), or with a row for every cell."""
+
+    def __init__(
+        self, seed, n, N=3, B=5, U=1, scale=1.0, forbidden=0.0, per_cell=False, splits=False, states=None, rows=None
+    ):
+        rng = np.random.default_rng(seed)
+        self.grammar = random_grammar(rng, N, B, U)
+        self.n, states = n, n + 1 if states is None else states
+        R, n_binary = self.grammar.n_rules, len(self.grammar.binary)
+
+        def drawn(*shape):
+            return sprinkle(rng, scale * rng.normal(size=shape), forbidden)
+
+        self.leaves, self.roots = drawn(n if rows is None else rows, N), drawn(N)
+        self.rules = drawn(len(cells_of(states)), R) if per_cell else drawn(R)
+        self.splits = drawn(states, n_binary) if splits else None
+        self.masks = rng.random((len(cells_of(states)), N)) < 0.8
+
+    def forest(self, words=None) -> Forest:
+        return Forest(self.grammar, self.leaves, self.rules, self.roots, self.splits, words)
+
+    def listed(self, paths=None, allowed=None) -> Listed:
+        paths = paths or sentence_path(self.n)
+        return Listed.of(self.grammar, self.leaves, self.roots, self.rules, self.splits, paths, allowed)
+
+
+def rows_of(forest):
+    return forest._forests.layout.row
+
+
+def check_best(forest, listed):
+    best, scores = forest.best(), dict(listed.listing)
+    told = listed.told(best.nodes, rows_of(forest))
+    np.testing.assert_allclose(best.score, scores[told], **CLOSE)
+    assert told in oracle.best_set(listed.listing)
+    ranked = sorted(scores.values(), reverse=True)
+    for k in (1, 4, *([len(ranked) + 3] if len(ranked) <= MANY else [])):
+        found = forest.nbest(k)
+        trees = [listed.told(d.nodes, rows_of(forest)) for d in found]
+        assert len(set(trees)) == len(trees) == min(k, len(ranked))
+        assert all(a.score >= b.score for a, b in itertools.pairwise(found))
+        np.testing.assert_allclose([d.score for d in found], ranked[:k], **CLOSE)
+        np.testing.assert_allclose([d.score for d in found], [scores[t] for t in trees], **CLOSE)
+
+
+def check_forest(forest, listed):
+    """Every quantity of a forest against the list of its trees."""
+    np.testing.assert_allclose(forest.partition(), listed.partition(), **CLOSE)
+    if not listed.trees:
+        for impossible in (
+            forest.expectations,
+            forest.marginals,
+            forest.leaf_marginals,
+            forest.best,
+            lambda: forest.nbest(2),
+            lambda: forest.sample(1, np.random.default_rng(0)),
+            *([] if forest.words is not None else [forest.max_recall]),
+        ):
+            with pytest.raises(LoglinError, match="No tree is possible; add rules"):
+                impossible()
+        return
+    expected = listed.expected()
+    np.testing.assert_allclose(forest.expectations(), expected["rules"], **CLOSE)
+    rules, spans = forest.marginals()
+    np.testing.assert_allclose(rules, expected["dense"], **CLOSE)
+    np.testing.assert_allclose(spans, expected["spans"], **CLOSE)
+    np.testing.assert_allclose(forest.leaf_marginals(), expected["leaves"], **CLOSE)
+    check_best(forest, listed)
+    drawn = {listed.told(d.nodes, rows_of(forest)) for d in forest.sample(20, np.random.default_rng(0))}
+    assert drawn <= {tree for tree, _ in listed.listing}

@@ -63,7 +63,7 @@ def problems(draw):
         # a template has attributes of its own: t, t + T, t + 2T, …
         own = [[-1, *range(t, n_attributes, n_templates)] for t in range(n_templates)]
         attributes = [draw(st.sampled_from(choices)) for choices in own]
-        rows.append((symbol, attributes, rule, draw(st.sampled_from([1.0, 2.0, 0.5]))))
+        rows.append((symbol, attributes, rule, draw(st.sampled_from([1.0, 2.0, 0.5, 0.0]))))
     seed = draw(st.integers(0, 1000))
     return SimpleNamespace(grammar=grammar, lists=lists, rows=rows, nota=nota, T=n_templates, seed=seed)
 
@@ -86,7 +86,7 @@ def expected_loss(p, index, weights):
 
 
 @quick
-@given(problems(), st.sampled_from([0.0, 1.0, 300.0]))
+@given(problems(), st.sampled_from([0.0, 1.0, 8.0, 300.0]))
 def test_value_by_hand(p, scale):
     index, criterion = criterion_of(p)
     weights = scale * np.random.default_rng(p.seed).normal(size=criterion.n_features)

@@ -1,9 +1,10 @@
-"""Forests against enumeration: sums, expectations, best, n-best, samples, covers, masks, lattices, and chains."""
+"""Forests against enumeration: sums, expectations, best, n-best, samples, covers, masks."""
 
 from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -12,91 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oracle
-from forest_cases import INF, Listed, cells_of, lattice_paths, random_grammar, sentence_path, sprinkle
+from forest_cases import CLOSE, INF, Case, Listed, cells_of, check_forest, random_grammar, sentence_path, sprinkle
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
-from loglin.neighborhoods import WordLattices, neighborhood
+from loglin.kernels import forest_logs
 from loglin.parallel.threads import Threads
-from loglin.structures import Chain, Forest, Forests
-from loglin.structures.forest import max_recall, scores_of
-from loglin.structures.lattice import Lattice, Lattices, Sites
+from loglin.structures import Forest, Forests
+from loglin.structures.forest import chart_bytes, max_recall, scores_of
 
-CLOSE = {"rtol": 1e-9, "atol": 1e-8}
-MANY = 300  # list all n-best trees of at most so many
 SCALES = st.sampled_from([0.0, 1.0, 30.0, 1e4])
-
-
-class Case:
-    """A random grammar over n words; rules (R,), or with a row for every cell."""
-
-    def __init__(
-        self, seed, n, N=3, B=5, U=1, scale=1.0, forbidden=0.0, per_cell=False, splits=False, states=None, rows=None
-    ):
-        rng = np.random.default_rng(seed)
-        self.grammar = random_grammar(rng, N, B, U)
-        self.n, states = n, n + 1 if states is None else states
-        R, n_binary = self.grammar.n_rules, len(self.grammar.binary)
-
-        def drawn(*shape):
-            return sprinkle(rng, scale * rng.normal(size=shape), forbidden)
-
-        self.leaves, self.roots = drawn(n if rows is None else rows, N), drawn(N)
-        self.rules = drawn(len(cells_of(states)), R) if per_cell else drawn(R)
-        self.splits = drawn(states, n_binary) if splits else None
-        self.masks = rng.random((len(cells_of(states)), N)) < 0.8
-
-    def forest(self, words=None) -> Forest:
-        return Forest(self.grammar, self.leaves, self.rules, self.roots, self.splits, words)
-
-    def listed(self, paths=None, allowed=None) -> Listed:
-        paths = paths or sentence_path(self.n)
-        return Listed.of(self.grammar, self.leaves, self.roots, self.rules, self.splits, paths, allowed)
-
-
-def rows_of(forest):
-    return forest._forests.layout.row
-
-
-def check_best(forest, listed):
-    best, scores = forest.best(), dict(listed.listing)
-    told = listed.told(best.nodes, rows_of(forest))
-    np.testing.assert_allclose(best.score, scores[told], **CLOSE)
-    assert told in oracle.best_set(listed.listing)
-    ranked = sorted(scores.values(), reverse=True)
-    for k in (1, 4, *([len(ranked) + 3] if len(ranked) <= MANY else [])):
-        found = forest.nbest(k)
-        trees = [listed.told(d.nodes, rows_of(forest)) for d in found]
-        assert len(set(trees)) == len(trees) == min(k, len(ranked))
-        assert all(a.score >= b.score for a, b in itertools.pairwise(found))
-        np.testing.assert_allclose([d.score for d in found], ranked[:k], **CLOSE)
-        np.testing.assert_allclose([d.score for d in found], [scores[t] for t in trees], **CLOSE)
-
-
-def check_forest(forest, listed):
-    """Every quantity of a forest against the list of its trees."""
-    np.testing.assert_allclose(forest.partition(), listed.partition(), **CLOSE)
-    if not listed.trees:
-        for impossible in (
-            forest.expectations,
-            forest.marginals,
-            forest.leaf_marginals,
-            forest.best,
-            lambda: forest.nbest(2),
-            lambda: forest.sample(1, np.random.default_rng(0)),
-            *([] if forest.words is not None else [forest.max_recall]),
-        ):
-            with pytest.raises(LoglinError, match="No tree is possible; add rules"):
-                impossible()
-        return
-    expected = listed.expected()
-    np.testing.assert_allclose(forest.expectations(), expected["rules"], **CLOSE)
-    rules, spans = forest.marginals()
-    np.testing.assert_allclose(rules, expected["dense"], **CLOSE)
-    np.testing.assert_allclose(spans, expected["spans"], **CLOSE)
-    np.testing.assert_allclose(forest.leaf_marginals(), expected["leaves"], **CLOSE)
-    check_best(forest, listed)
-    drawn = {listed.told(d.nodes, rows_of(forest)) for d in forest.sample(20, np.random.default_rng(0))}
-    assert drawn <= {tree for tree, _ in listed.listing}
 
 
 @settings(max_examples=150, deadline=None)
@@ -422,3 +347,241 @@ def test_a_tree_of_many_small_numbers_does_not_vanish(leaf, rule, span, split, u
     )
     np.testing.assert_allclose(found.partitions, -float(2 * leaf + rule + span + split + 2 * unary))
     np.testing.assert_allclose(found.rules, [1, 0, 1, 1])
+
+
+def test_sums_of_one_forest_leave_no_traces_in_the_next():
+    """Sentences that need logarithms stand between others, in one chunk and so in one room."""
+    case = Attributed(6, [3, 2, 3, 2, 4], 3, 6, 1, scale=1.0)
+    case.leaves[[4, 9]] -= 1e4 * np.arange(3)
+    forests = case.forests
+    forests.chunks = [(0, 5)]
+    check_totals(case, 1, forests=forests)
+
+
+def test_long_sentences_neither_overflow_nor_vanish():
+    """S → S S and a word: the number of trees is a Catalan number, whatever the scores."""
+    grammar, n = Grammar.of([("S", "S", "S")]), 120
+    for leaf, rule in ((0.0, 0.0), (-50.0, 20.0), (300.0, -90.0), (-1e4, 1e4)):
+        forest = Forest(grammar, np.full((n, 1), leaf), np.array([rule]))
+        catalan = math.lgamma(2 * n - 1) - math.lgamma(n + 1) - math.lgamma(n)
+        np.testing.assert_allclose(forest.partition(), catalan + n * leaf + (n - 1) * rule, rtol=1e-11)
+        np.testing.assert_allclose(forest.expectations(), [n - 1], rtol=1e-9)
+        assert forest.best().score == pytest.approx(n * leaf + (n - 1) * rule, rel=1e-12)
+
+
+# ---------------------------------------------------------------- draws, covers, decoding by spans
+
+
+@pytest.mark.parametrize(("seed", "per_cell", "splits"), [(1, False, False), (2, True, True)])
+def test_samples_come_as_often_as_they_should(seed, per_cell, splits):
+    case = Case(seed, 3, 3, 5, 2, per_cell=per_cell, splits=splits)
+    forest, listed, n = case.forest(), case.listed(), 40_000
+    outcomes = [outcome for outcome, _ in listed.listing]
+    drawn = Counter(
+        listed.told(d.nodes, forest._forests.layout.row) for d in forest.sample(n, np.random.default_rng(1))
+    )
+    assert set(drawn) <= set(outcomes)
+    expected = n * np.array(oracle.probabilities(listed.listing))
+    seen = np.array([drawn[outcome] for outcome in outcomes])
+    rare = expected < 5
+    expected, seen = (np.append(x[~rare], x[rare].sum() + 1e-9) for x in (expected, seen))
+    free = len(expected) - 1
+    assert free > 8
+    assert ((seen - expected) ** 2 / np.maximum(expected, 1e-3)).sum() < free + 5 * math.sqrt(2 * free)
+
+
+def bracketings(i, j):
+    """Every set of spans of a binary tree over words i … j − 1."""
+    if j - i == 1:
+        return [[(i, j)]]
+    return [
+        [(i, j), *left, *right]
+        for k in range(i + 1, j)
+        for left, right in itertools.product(bracketings(i, k), bracketings(k, j))
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 6), N=st.integers(1, 3), zeros=st.sampled_from([0.0, 0.5, 1.0]))
+def test_max_recall_equals_the_best_of_all_bracketings(seed, n, N, zeros):
+    rng, at = np.random.default_rng(seed), cells_of(n + 1)
+    spans, worth = rng.random((len(at), N)) * (rng.random((len(at), N)) >= zeros), rng.random(N)
+    found = max_recall(spans, worth)
+    gain = (spans * worth).max(axis=1)
+    assert [(i, j) for _, i, j in found] in bracketings(0, n)
+    truth = max(sum(gain[at[s]] for s in one) for one in bracketings(0, n))
+    assert sum(gain[at[i, j]] for _, i, j in found) == pytest.approx(truth)
+    for A, i, j in found:
+        assert (A == -1 and gain[at[i, j]] == 0) or spans[at[i, j], A] * worth[A] == gain[at[i, j]] > 0
+
+
+def test_max_recall_of_a_forest_takes_its_span_marginals():
+    case = Case(7, 4)
+    forest = case.forest()
+    assert forest.max_recall() == max_recall(case.listed().expected()["spans"].round(12), np.ones(3))
+    worth = np.array([0.0, 1.0, 0.0])
+    assert {A for A, _, _ in forest.max_recall(worth)} <= {-1, 1}
+
+
+def covers(items, i, n):
+    """Every way to put items or unknown single words (−1) side by side: (pieces, unknown, −score), its items."""
+    if i == n:
+        return [((0, 0, 0.0), [])]
+    found = []
+    for (A, b, e), score in [*items.items(), ((-1, i, i + 1), 0.0)]:
+        if b == i:
+            for (pieces, unknown, cost), rest in covers(items, e, n):
+                found.append(((pieces + 1, unknown + (A < 0), cost - score), [(A, b, e), *rest]))
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5), B=st.integers(0, 4), forbidden=st.sampled_from([0.0, 0.5, 0.8]))
+@example(seed=0, n=3, B=2, forbidden=1.0)
+def test_cover_is_the_fewest_and_best_items(seed, n, B, forbidden):
+    case = Case(seed, n, 3, B, 1, 1.0, 0.0)
+    rng = np.random.default_rng(seed)
+    case.leaves = sprinkle(rng, case.leaves, forbidden)
+    case.roots[:] = 0.0
+    allowed, items = rng.random(3) < 0.7, {}
+    for i, j in cells_of(n + 1):
+        listed = case.listed([(tuple(range(i, j + 1)), tuple(range(i, j)))])
+        for _, tree, score in listed.trees:
+            A = case.grammar.number[tree[0]]
+            if allowed[A]:
+                items[A, i, j] = max(score, items.get((A, i, j), -INF))
+    chart = case.forest()._forests.best_chart(0, case.forest()._scores)
+    found = chart.cover(allowed)
+    truth = min(key for key, _ in covers(items, 0, n))
+    assert [b for _, b, _ in found] == [0, *(e for _, _, e in found)][:-1]
+    assert found[-1][2] == n
+    assert (len(found), sum(A < 0 for A, _, _ in found)) == truth[:2]
+    assert sum(items[piece] for piece in found if piece[0] >= 0) == pytest.approx(-truth[2])
+    assert all(e == b + 1 for A, b, e in found if A < 0)
+    for A, i, j in found:
+        if A >= 0:
+            assert chart.nodes(A, i, j)[0].tolist()[:3] == [A, i, j]
+            assert (chart.nodes(A, i, j)[:, 3] < 0).sum() == j - i
+
+
+def test_a_word_without_items_leaves_the_choice_of_the_others_to_their_scores():
+    """Word 0 has no tag; behind it stand two pieces, either of one word and two or of two and one."""
+    grammar = Grammar.of([("B", "B", "B"), ("A", "A", "A")])
+    for better in (0, 1):
+        leaves = np.array([[-INF, -INF], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+        leaves[1, 1 - better] = leaves[3, better] = -INF  # A A|B … B, of which A A or B B is better
+        rules = np.zeros(2)
+        rules[better] = 1.0
+        forest = Forest(grammar, leaves, rules)
+        found = forest._forests.best_chart(0, forest._scores).cover(np.ones(2, bool))
+        assert found == [(-1, 0, 1), (better, 1, 3), (1 - better, 3, 4)]
+
+
+def test_many_trees_of_deep_unary_chains():
+    """Lists go as deep as the tree: 40 words, and over each constituent 30 unary rules."""
+    depth, n = 30, 40
+    names = [f"U{d:02}" for d in range(depth + 1)]
+    grammar = Grammar.of([*itertools.pairwise(names), (names[-1], names[0], names[0])], names)
+    leaves = np.full((n, depth + 1), -INF)
+    leaves[:, -1] = 0.0
+    roots = np.where(np.arange(depth + 1) == 0, 0.0, -INF)
+    found = Forest(grammar, leaves, -np.ones(grammar.n_rules), roots).nbest(30)
+    assert len({d.nodes.tobytes() for d in found}) == 30
+    assert {len(d.nodes) for d in found} == {(2 * n - 1) * (depth + 1)}
+
+
+# ---------------------------------------------------------------- threads, empty and wrong input
+
+
+def test_any_number_of_threads_gives_the_same_numbers():
+    rng = np.random.default_rng(0)
+    case = Attributed(1, rng.integers(1, 9, 60).tolist(), 6, 25, 2)
+    forests, weights = case.forests, rng.normal(size=(60, 2))
+    assert len(forests.chunks) > 4
+    first, *others = (forests.totals(case.scores(), weights, Threads(n), True, True) for n in (1, 2, 3))
+    assert np.abs(first.rules).max() > 0.1
+    for part, other in itertools.product(vars(first), others):
+        np.testing.assert_array_equal(getattr(first, part), getattr(other, part))
+    trees = [forests.best(case.scores(), Threads(n)) for n in (1, 2)]
+    for one, two in zip(*trees, strict=True):
+        assert (one is None) == (two is None)
+        assert one is None or (one.score == two.score and one.nodes.tolist() == two.nodes.tolist())
+
+
+def test_no_sentences_at_all():
+    case = Attributed(0, [1], 2, 2, 1)
+    forests = Forests.of_sentences(case.grammar, case.tags, [])
+    scores = scores_of(np.empty((0, 2)), case.roots, case.rules)
+    assert forests.totals(scores, np.empty((0, 2))).partitions.shape == (0, 2)
+    assert forests.best(scores) == []
+
+
+def test_what_is_refused():
+    case = Case(0, 3, 2, 2, 1)
+    grammar, leaves, rules = case.grammar, case.leaves, case.rules
+    R, n_binary = grammar.n_rules, len(grammar.binary)
+    for call, part in (
+        (lambda: Forest(grammar, leaves[:, :1], rules), "leaves must have shape (words, 2)"),
+        (lambda: Forest(grammar, leaves[:0], rules), "with at least one word, not (0, 2)"),
+        (lambda: Forest(grammar, leaves[0], rules), "leaves must have shape (words, 2)"),
+        (lambda: Forest(grammar, leaves, rules[1:]), f"rules must have shape ({R},) or (6, {R})"),
+        (lambda: Forest(grammar, leaves, np.zeros((5, R))), f"not (5, {R})"),
+        (lambda: Forest(grammar, leaves, rules, np.zeros(3)), "roots must have shape (2,), not (3,)"),
+        (
+            lambda: Forest(grammar, leaves, rules, splits=np.zeros((3, n_binary))),
+            f"splits must have shape (4, {n_binary})",
+        ),
+        (lambda: Forest(grammar, leaves * np.nan, rules), "leaves[0, 0] is nan"),
+        (lambda: Forest(grammar, leaves, rules + np.inf), "rules[0] is inf"),
+        (lambda: Forest(grammar, leaves, rules, np.array([0, np.nan])), "roots[1] is nan"),
+        (lambda: Forest(grammar, leaves, rules, splits=np.full((4, n_binary), np.nan)), "splits[0, 0] is nan"),
+        (lambda: Forest(grammar, [["x", "y"]], rules), "leaves must be an array of numbers"),
+        (lambda: case.forest().nbest(0), "Cannot list 0 trees"),
+    ):
+        with pytest.raises(LoglinError) as caught:
+            call()
+        assert part in str(caught.value)
+
+
+def test_a_forest_keeps_its_own_arrays():
+    case = Case(0, 3)
+    forest, truth = case.forest(), case.listed().partition()
+    case.leaves += 5.0
+    case.rules -= 5.0
+    assert forest.partition() == pytest.approx(truth)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def allocated(kernel, *given):
+    """The most bytes of arrays that a kernel holds at once: those of its own, as plain Python makes them."""
+    plain = getattr(kernel, "py_func", kernel)
+    plain(*given)
+    tracemalloc.start()
+    try:
+        plain(*given)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("splits", [0, 1])
+def test_chart_bytes_are_what_is_allocated(splits):
+    n, N = 40, 150
+    case = Attributed(0, [n], N, 300, 3, templates=0, splits=splits)
+    claimed, forests, scores = chart_bytes(case.grammar, n, splits > 0), case.forests, case.scores()
+    nodes = np.empty((1, forests.most_nodes(0, 1), 4), np.int32)
+    given = (0, 1, forests.layout, forests.tables, scores, np.empty(1), np.empty(1, np.int64), nodes)
+    found = allocated(forest_logs.best_trees, *given) + nodes.nbytes
+    assert 0.98 * claimed.best < found < 1.005 * claimed.best
+    case.rules[0] -= 1e4  # brings the sums into logarithms
+    for wanted, bytes_claimed in ((False, claimed.sums), (True, claimed.expectations)):
+        room = forests._room(0, 1, scores, wanted)
+        weights = np.array([[0.0, 1.0]])[: int(wanted)]
+        gradient = [
+            np.zeros(x.shape) for x in (case.leaves, case.roots, case.rules, *(t[3] for t in (case.spans, case.splits)))
+        ]
+        given = (room, weights, np.empty((1, 2)), (*gradient, np.empty((0, 0))), np.empty((0, N)))
+        logs = allocated(forest_logs.sums, 0, 1, forests.layout, forests.tables, case.scores(), *given)
+        assert 0.97 * bytes_claimed < sum(a.nbytes for a in room) + logs < 1.005 * bytes_claimed

@@ -215,23 +215,18 @@ class SpanExtractor:
         tables = [t for template, t in zip(self.observed, self.tables, strict=True) if _whose(template) == whose]
         return np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
 
-    def item_codes(self, template: Template, keys: np.ndarray) -> np.ndarray:
-        """The number of each item's value in keys, behind those of words the two boundaries: (items, keys)."""
-        codes = np.empty((len(template.items), len(keys)), np.int64)
+    def _item_values(self, template: Template, key: int) -> list[str]:
+        values = [""] * len(template.items)
         for part in reversed(self._parts(template)):
             for n in reversed(part.items):
-                keys, codes[n] = np.divmod(keys, self._size(template.items[n]))
-        return codes
-
-    def _item_values(self, template: Template, key: int) -> list[str]:
-        values = []
-        for item, code in zip(template.items, self.item_codes(template, np.array([key]))[:, 0].tolist(), strict=True):
-            if item.function == "length":
-                values.append(f"{code + 1}{'+' * (code + 1 == self._size(item))}")
-            else:
-                vocabulary = self.views.vocabularies[item.view]
-                outside = ("_B-1", "_B+1")  # as in CRF++
-                values.append(vocabulary[code] if code < len(vocabulary) else outside[code - len(vocabulary)])
+                item, size = template.items[n], self._size(template.items[n])
+                key, code = divmod(key, size)
+                if item.function == "length":
+                    values[n] = f"{code + 1}{'+' * (code + 1 == size)}"
+                else:
+                    vocabulary = self.views.vocabularies[item.view]
+                    outside = ("_B-1", "_B+1")  # as in CRF++
+                    values[n] = vocabulary[code] if code < len(vocabulary) else outside[code - len(vocabulary)]
         return values
 
     # ------------------------------------------------------------------ the model file

@@ -66,7 +66,8 @@ class Views:
     def _transform(self, view: View, corpus: Corpus) -> np.ndarray:
         column = corpus.columns[view[0]]
         if view[1] in ("signature", "word"):
-            return self.codes_by_position(view, column)[first_in_sentence(corpus), column.codes]
+            known = self.vocabularies[view].codes_of(Vocabulary.of(self._signed(view, column)))
+            return known[2 * column.codes + first_in_sentence(corpus)]
         return self.codes(view, column)
 
     def codes(self, view: View, column: Column) -> np.ndarray:
@@ -79,10 +80,6 @@ class Views:
             return np.where(self.common[view].codes_of(column.vocabulary) < 0, 0, -1).astype(np.int32)[column.codes]
         distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(values_of(view, column))
         return self.vocabularies[view].codes_of(distinct)[column.codes]
-
-    def codes_by_position(self, view: View, column: Column) -> np.ndarray:
-        """Of %signature or %word: the codes of distinct words inside a sentence, and as its first word: (2, words)."""
-        return self.vocabularies[view].codes_of(Vocabulary.of(self._signed(view, column))).reshape(-1, 2).T
 
     def _signed(self, view: View, column: Column) -> list[str]:
         """What %signature or %word makes of each distinct word, inside a sentence and as its first word."""

@@ -83,12 +83,20 @@ class Grammar:
         again = Grammar.of(self.rules, self.symbols)
         return [again.binary, again.unary]
 
+    @cached_property
+    def unary_depth(self) -> int:
+        """How many unary rules can stand above one another."""
+        depth = np.zeros(self.n_symbols, np.int64)
+        for parent, child in self.unary.tolist():
+            depth[parent] = max(depth[parent], depth[child] + 1)
+        return int(depth.max(initial=0))
+
 
 def _children_first(unary: list[tuple[int, int]], names: list[str]) -> list[tuple[int, int]]:
     """Unary rules in such an order that all rules of a symbol precede the rules with it as their child."""
     of_parent: dict[int, list[int]] = {}
-    for parent, child in unary:
-        of_parent.setdefault(parent, []).append(child)
+    for parent, below in unary:
+        of_parent.setdefault(parent, []).append(below)
     ordered: list[tuple[int, int]] = []
     state: dict[int, int] = {}  # 1 while a symbol's children are visited, then 2
     for top in sorted(of_parent):

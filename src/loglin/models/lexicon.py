@@ -126,10 +126,6 @@ class Lexicon:
         word = self.terminals[row]
         return f"<{word.text}>" if word.unknown else word.text
 
-    def as_terminals(self, words: Sequence[str]) -> list[str]:
-        """A sentence as the lexicon reads it: known words, and signatures in the place of others."""
-        return [word if row < 0 else self.text(row) for word, row in zip(words, self.rows(words).tolist(), strict=True)]
-
     def scores(self, words: Sequence[str], first: Sequence[bool] | None = None) -> np.ndarray:
         """log p(word | tag), −inf if it is impossible: (n, K)."""
         rows = self.rows(words, first)

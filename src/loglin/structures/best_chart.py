@@ -28,8 +28,15 @@ class _Way(NamedTuple):
     cost: float
     rule: int
     split: int
-    left: int
-    right: int
+    at_split: float = 0.0
+    at_rule: float = 0.0
+    left: int = 0
+    right: int = 0
+
+    def over(self, left: int, right: int, *costs: float) -> _Way:
+        """The same rule over other trees. Added in the kernel's order, so that a worse child never makes a better way,
+        not even in the last digit."""
+        return self._replace(cost=sum(costs) - self.at_split - self.at_rule, left=left, right=right)
 
 
 class BestChart:
@@ -64,7 +71,7 @@ class BestChart:
         heapify(heap)
         found: list[tuple[list[tuple[int, int, int, int]], float]] = []
         limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, 20 * self.states + 1000))
+        sys.setrecursionlimit(max(limit, 6 * self.states * (1 + self.grammar.unary_depth) + 1000))
         try:
             while heap and len(found) < k:
                 cost, A, j, rank = heappop(heap)
@@ -100,20 +107,21 @@ class BestChart:
                 for t in np.flatnonzero(self.tables.tags == A):
                     leaf = float(self.scores.leaves[self.layout.row[a], t])
                     if leaf > -math.inf:
-                        yield _Way(-leaf, first - a - 1, 0, 0, 0)
+                        yield _Way(-leaf, first - a - 1, 0)
         log_row(int(self.layout.cells[self.f]) + cell(i, j), self.tables, self.scores, self._row)
         begin, end = int(g.expansions[A]), int(g.expansions[A + 1])
         left, right = g.binary[begin:end, 1], g.binary[begin:end, 2]
         for k in range(i + 1, j):
-            scores = values[cell(i, k), left] + values[cell(k, j), right] + self._row[begin:end]
-            if len(self.splits):
-                scores = scores + self.splits[k, begin:end]
+            inner = values[cell(i, k), left] + values[cell(k, j), right]
+            added = self.splits[k, begin:end] if len(self.splits) else np.zeros(end - begin)
+            scores = inner + added + self._row[begin:end]
             for r in np.flatnonzero(scores > -math.inf).tolist():
-                yield _Way(-float(scores[r]), begin + r, k, 0, 0)
+                yield _Way(-float(scores[r]), begin + r, k, float(added[r]), float(self._row[begin + r]))
         for u in np.flatnonzero(g.unary[:, 0] == A).tolist():
-            score = float(self._row[n_binary + u] + values[cell(i, j), g.unary[u, 1]])
+            at_rule = float(self._row[n_binary + u])
+            score = float(values[cell(i, j), g.unary[u, 1]]) + at_rule
             if score > -math.inf:
-                yield _Way(-score, n_binary + u, 0, 0, 0)
+                yield _Way(-score, n_binary + u, 0, 0.0, at_rule)
 
     def _children(self, item: Item, way: _Way) -> list[Item]:
         _, i, j = item
@@ -128,14 +136,13 @@ class BestChart:
     def _push_followers(self, item: Item, way: _Way) -> None:
         """The ways that use a child's next best tree; the right child moves only while the left one is at its best."""
         children = self._children(item, way)
-        ranks = [way.left, way.right]
-        for n, child in enumerate(children):
+        for n in range(len(children)):
             if n == 0 and way.right > 0:  # reached from (left, 0), so that no way is pushed twice
                 continue
-            now, following = self._tree(child, ranks[n]), self._tree(child, ranks[n] + 1)
-            if following is not None and now is not None:
-                moved = [r + (m == n) for m, r in enumerate(ranks)]
-                heappush(self._ways[item], _Way(way.cost - now.cost + following.cost, way.rule, way.split, *moved))
+            ranks = way.left + (n == 0), way.right + (n == 1)
+            trees = [self._tree(child, rank) for child, rank in zip(children, ranks, strict=False)]
+            if None not in trees:
+                heappush(self._ways[item], way.over(*ranks, *(tree.cost for tree in trees if tree)))
 
     def _nodes(self, item: Item, rank: int) -> Iterator[tuple[int, int, int, int]]:
         ahead = [(item, rank)]
@@ -150,7 +157,7 @@ class BestChart:
 
     def nodes(self, symbol: int, i: int, j: int) -> np.ndarray:
         """The best tree of an item in preorder: (nodes, 4)."""
-        nodes = np.empty((2 * (j - i) * (2 + len(self.grammar.unary)), 4), np.int32)
+        nodes = np.empty((2 * (j - i) * (1 + self.grammar.unary_depth), 4), np.int32)
         ahead = np.empty((len(nodes) + 1, 3), np.int32)
         n = kernels.unfold(symbol, i, j, self.tables, self.rule, self.split, ahead, nodes)
         return nodes[:n].copy()
@@ -159,17 +166,19 @@ class BestChart:
         """The fewest items of allowed symbols (N,) bool side by side from the first state to the last, among equally
         few the best; a word for which there is none stands as symbol −1."""
         n = self.states - 1
-        best: list[tuple[int, float, Item]] = [(0, 0.0, (-1, 0, 0))]  # up to each state: pieces, −score, the last one
+        best: list[tuple[int, int, float, Item]] = [(0, 0, 0.0, (-1, 0, 0))]  # pieces, those −1, −score, the last one
         for j in range(1, n + 1):
-            ways = [(best[j - 1][0] + 1, best[j - 1][1] + 1e30, (-1, j - 1, j))]
+            pieces, unknown, cost, _ = best[j - 1]
+            ways = [(pieces + 1, unknown + 1, cost, (-1, j - 1, j))]
             for i in range(j):
                 values = np.where(allowed, self.chart[cell(i, j)], -math.inf)
                 A = int(values.argmax())
                 if values[A] > -math.inf:
-                    ways.append((best[i][0] + 1, best[i][1] - float(values[A]), (A, i, j)))
+                    pieces, unknown, cost, _ = best[i]
+                    ways.append((pieces + 1, unknown, cost - float(values[A]), (A, i, j)))
             best.append(min(ways))
-        pieces, j = [], n
+        found, j = [], n
         while j > 0:
-            pieces.append(best[j][2])
-            j = best[j][2][1]
-        return pieces[::-1]
+            found.append(best[j][-1])
+            j = found[-1][1]
+        return found[::-1]

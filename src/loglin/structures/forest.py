@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,7 @@ from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures.best_chart import BestChart
 from loglin.structures.local import checked_scores
 
-_NONE = np.empty((0, 0), np.int32)
-NO_PTR, NO_TARGETS, NO_WEIGHTS = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)
+NO_ATTRIBUTES = np.empty((0, 0), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)
 
 
 def cell(i: int, j: int) -> int:
@@ -62,8 +62,8 @@ def scores_of(
     roots: np.ndarray,
     rules: np.ndarray,
     *,
-    spans: tuple = (_NONE, NO_PTR, NO_TARGETS, NO_WEIGHTS),
-    splits: tuple = (_NONE, NO_PTR, NO_TARGETS, NO_WEIGHTS),
+    spans: tuple = NO_ATTRIBUTES,
+    splits: tuple = NO_ATTRIBUTES,
     local: int = 0,
     expansions: np.ndarray | None = None,
 ) -> Scores:
@@ -89,6 +89,48 @@ def _settled(rules: np.ndarray, expansions: np.ndarray, local: int) -> np.ndarra
     return settled
 
 
+def own_attributes(scores: np.ndarray) -> tuple:
+    """Attributes for ``scores_of`` that give every place (row) its own scores of all rules (columns)."""
+    n_places, n_rules = scores.shape
+    attributes, targets = np.arange(n_places, dtype=np.int32)[:, None], np.arange(n_rules, dtype=np.int32)
+    return attributes, np.arange(n_places + 1) * n_rules, np.tile(targets, n_places), scores.reshape(-1)
+
+
+def tables_of(grammar: Grammar, tags: np.ndarray) -> Tables:
+    order = np.lexsort((np.arange(len(grammar.binary)), grammar.binary[:, 1])).astype(np.int32)
+    by_left = grammar.binary[order]
+    return Tables(
+        np.searchsorted(by_left[:, 1], np.arange(grammar.n_symbols + 1)).astype(np.int64),
+        order,
+        np.ascontiguousarray(by_left[:, 0]),
+        np.ascontiguousarray(by_left[:, 2]),
+        grammar.binary,
+        grammar.unary,
+        grammar.expansions,
+        np.ascontiguousarray(tags, np.int32),
+    )
+
+
+class ChartBytes(NamedTuple):
+    """What one thread needs at most, in bytes; expectations by rule or symbol and cell are as large again."""
+
+    best: int
+    sums: int
+    expectations: int
+
+
+def chart_bytes(grammar: Grammar, n_words: int, splits: bool = False) -> ChartBytes:
+    """Of a sentence, or of a lattice of n_words + 1 states; ``splits`` are scores of split points. Sums are counted
+    with the charts that they need in logarithms, where scaled numbers would vanish."""
+    n_binary, R, states = len(grammar.binary), grammar.n_rules, n_words + 1
+    cells, at_splits = cell(0, states), 8 * states * n_binary * splits
+    items = cells * grammar.n_symbols
+    nodes = (2 * n_words - 1) * (1 + grammar.unary_depth)
+    best = 20 * items + 4 * cells + 8 * R + 12 * n_binary + at_splits + 28 * nodes
+    sums = 20 * items + 12 * cells + 44 * R + 16 * n_binary + 3 * at_splits
+    return ChartBytes(best, sums, sums + 16 * items + 8 * R + at_splits)
+
+
 class Forests:
     """A grammar over many sentences or word lattices, laid out for the kernels."""
 
@@ -97,19 +139,7 @@ class Forests:
     ):
         """``rows`` gives for every arc the row of its leaf scores; ``own_rows``: no two forests share one."""
         self.grammar, self.n, self._own = grammar, len(words), own_rows
-        order = np.lexsort((np.arange(len(grammar.binary)), grammar.binary[:, 1])).astype(np.int32)
-        by_left = grammar.binary[order]
-        left_ptr = np.searchsorted(by_left[:, 1], np.arange(grammar.n_symbols + 1)).astype(np.int64)
-        self.tables = Tables(
-            left_ptr,
-            order,
-            np.ascontiguousarray(by_left[:, 0]),
-            np.ascontiguousarray(by_left[:, 2]),
-            grammar.binary,
-            grammar.unary,
-            grammar.expansions,
-            np.ascontiguousarray(tags, np.int32),
-        )
+        self.tables = tables_of(grammar, tags)
         sizes = np.diff(words.states)
         cells = np.concatenate([[0], np.cumsum(sizes * (sizes - 1) // 2)]).astype(np.int64)
         source = np.repeat(np.arange(len(words.final)), np.diff(words.arcs))
@@ -134,7 +164,8 @@ class Forests:
     def of_sentences(cls, grammar: Grammar, tags: np.ndarray, lengths: Sequence[int] | np.ndarray) -> Forests:
         """One forest a sentence, whose words have leaf rows one behind the other."""
         ends = np.cumsum(np.asarray(lengths, np.int64))
-        words = WordLattices.chains([np.arange(e - n, e) for n, e in zip(lengths, ends, strict=True)], int(ends[-1]))
+        rows = [np.arange(e - n, e) for n, e in zip(lengths, ends, strict=True)]
+        words = WordLattices.chains(rows, int(ends.max(initial=0)))
         return cls(grammar, tags, words, words.symbols, own_rows=True)
 
     def masked(self, mask_of: np.ndarray, masks: np.ndarray) -> Forests:
@@ -196,29 +227,21 @@ class Forests:
         """The best tree of every forest; None where there is none."""
 
         def chunk(begin: int, end: int) -> list[Derivation | None]:
-            n, longest = end - begin, self._longest(begin, end)
+            n, longest = end - begin, self.most_nodes(begin, end)
             best, counts, nodes = np.empty(n), np.empty(n, np.int64), np.empty((n, longest, 4), np.int32)
             kernels.best_trees(begin, end, self.layout, self.tables, scores, best, counts, nodes)
             return [Derivation(nodes[f, : counts[f]].copy(), float(best[f])) if counts[f] else None for f in range(n)]
 
         return [d for part in (threads or Threads(1)).map(chunk, self.chunks) for d in part]
 
-    def _longest(self, begin: int, end: int) -> int:
+    def most_nodes(self, begin: int, end: int) -> int:
         """How many nodes a tree of these forests has at most."""
         states = int(np.diff(self.layout.states[begin : end + 1]).max(initial=2))
-        return (2 * states - 3) * (1 + self._depth)
-
-    @cached_property
-    def _depth(self) -> int:
-        """The longest chain of unary rules."""
-        depth = np.zeros(self.grammar.n_symbols, np.int64)
-        for parent, child in self.grammar.unary.tolist():
-            depth[parent] = max(depth[parent], depth[child] + 1)
-        return int(depth.max(initial=0))
+        return (2 * states - 3) * (1 + self.grammar.unary_depth)
 
     def sample(self, forest: int, n: int, scores: Scores, rng: np.random.Generator) -> list[Derivation]:
         """n independent draws of a tree."""
-        longest = self._longest(forest, forest + 1)
+        longest = self.most_nodes(forest, forest + 1)
         counts, nodes = np.empty(n, np.int64), np.empty((n, longest, 4), np.int32)
         uniforms = rng.random((n, longest + 1))
         total = kernels.sample_trees(forest, self.layout, self.tables, scores, uniforms, counts, nodes)
@@ -276,12 +299,7 @@ class Forest:
     @cached_property
     def _scores(self) -> Scores:
         assert self.roots is not None
-        splits: tuple = (_NONE, NO_PTR, NO_TARGETS, NO_WEIGHTS)
-        if self.splits is not None:  # every state is an attribute of its own
-            states, n = self.splits.shape
-            targets = np.tile(np.arange(n, dtype=np.int32), states)
-            attributes = np.arange(states, dtype=np.int32)[:, None]
-            splits = (attributes, np.arange(states + 1) * n, targets, self.splits.reshape(-1))
+        splits = NO_ATTRIBUTES if self.splits is None else own_attributes(self.splits)
         return scores_of(self.leaves, self.roots, self.rules, splits=splits)
 
     def partition(self) -> float:
