@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import Tree, parse_trees, read_trees, write_trees
+from loglin.estimators import Parser
 from loglin.grammars.drawing import draw
 from loglin.models.pcfg import PCFG
 from loglin.parseval import CONVENTIONS, compare_parsers, evaluate_trees
@@ -235,6 +236,13 @@ def test_explanations(grammar):
     assert (value["explanation"]["begin"], value["explanation"]["end"]) == (1, 4)
 
 
+def test_explanations_that_there_are_not(grammar):
+    (grammar / "two.txt").write_text("she saw she\n\na crow saw she\n")
+    refused(grammar, ["parse", "toy.grammar", "two.txt", "--explain", "0-2"], "two.txt, line 1", "no tree has")
+    refused(grammar, ["parse", "toy.grammar", "two.txt", "--explain", "1-4"], "two.txt, line 1", "1-4", "3 words")
+    refused(grammar, ["parse", "toy.grammar", "raw.txt", "--explain", "0-2"], "raw.txt, line 1", "no tree has")
+
+
 def test_long_sentences_are_not_parsed(grammar):
     long = "she saw she" + " with she" * 200
     (grammar / "long.txt").write_text(f"she saw she\n{long}\n")
@@ -349,3 +357,41 @@ def test_what_parse_train_refuses(treebank):
     refused(treebank, [*start, "--max-length", "1"], "no sentence of at most 1 words")
     (treebank / "traces.mrg").write_text("(S (NP (-NONE- *)))")
     refused(treebank, ["parse-train", "traces.mrg", "-o", "a.model"], "no sentence to learn from")
+
+
+# ---------------------------------------------------------------------- inspect
+
+
+def test_what_is_in_a_parser(treebank):
+    run("parse-train", "train.mrg", "-o", "a.model", "--quiet", "--max-iter", 5)
+    parser = Parser.load("a.model")
+    value = json.loads(run("inspect", "a.model", "--top", 1_000_000, "--json"))
+    weights = dict(value["weights"])
+    assert len(weights) == len(value["weights"]) == value["active_features"]  # every weight has a name of its own
+    assert sorted(weights.values()) == sorted(w for w in parser.model_.weights.tolist() if w)
+    for span in ((0, 7), (3, 5), (0, 2)):  # the names are those of explanations
+        explanation = parser.explain(["a", "crow", "saw", "a", "crow", "with", "she"], span)
+        parent = explanation.rule.split(" → ")[0]
+        for vote in explanation.votes:
+            if vote.feature.startswith(("R", "L")):
+                assert (
+                    weights[f"{vote.feature} for {explanation.rule if vote.feature[0] == 'R' else parent}"]
+                    == vote.weight
+                )
+    leaf = parser.explain(["she", "saw", "she"], (1, 2))
+    assert {weights[f"{v.feature} for {leaf.label}"] == v.weight for v in leaf.votes if v.feature[0] == "U"} == {True}
+    assert {"NP", "VP", "PP"} < set(value["labels"])
+    assert (value["symbols"], value["rules"]) == (parser.model_.grammar.n_symbols, parser.model_.grammar.n_rules)
+    assert "R05:%length[6]" in value["templates"]
+
+
+def test_the_rules_of_a_label(treebank):
+    run("parse-train", "train.mrg", "-o", "a.model", "--criterion", "pcfg")
+    text = run("inspect", "a.model", "--label", "VP")
+    pcfg = Parser.load("a.model").pcfg_
+    p = math.exp(pcfg.rules[pcfg.grammar.rule_number["VP", "VBD", "NP"]])
+    assert f"  {p:8.6f}    +0.000  VP → VBD NP" in text
+    assert "→ IN NP" not in text
+    assert "criterion        pcfg" in text
+    refused(treebank, ["inspect", "a.model", "--label", "QP"], "no label 'QP'", "VP")
+    refused(treebank, ["inspect", "a.model", "--explain", "she saw she"], "loglin parse a.model --explain")

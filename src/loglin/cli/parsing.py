@@ -171,7 +171,8 @@ def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Ask
             if not tokens:
                 yield "" if asked.as_json else f"{line}\n"
                 continue
-            best, marks, explanation = next(answers)
+            best, marks = next(answers)
+            explanation = _explained(parser, tokens, asked.span, f"{path}, line {number}")
             asked.sentences += 1
             if not best[0].complete:
                 asked.incomplete.append((number, best[0].note))
@@ -189,19 +190,25 @@ def _without_brackets(tokens: list[str]) -> list[str]:
     return [token.replace("(", "-LRB-").replace(")", "-RRB-") for token in tokens]
 
 
-def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator[tuple[list, Marks | None, Any]]:
-    """For every sentence its trees, best first, the probabilities of its phrases, and why a span is a phrase."""
+def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator[tuple[list, Marks | None]]:
+    """For every sentence its trees, best first, and the probabilities of its phrases."""
     if asked.nbest:
         trees = parser.parse_nbest(sentences, asked.nbest)
     else:
         trees = [[parse] for parse in parser.parse(sentences, "max-recall" if asked.max_recall else "best")]
     for sentence, best in zip(sentences, trees, strict=True):
-        marks = explanation = None
+        marks = None
         if asked.probabilities and best[0].complete:
             marks = {(label, i, j): p for label, i, j, p in parser.marginals(sentence)}
-        if asked.span is not None:
-            explanation = parser.explain(sentence, asked.span)
-        yield best, marks, explanation
+        yield best, marks
+
+
+def _explained(parser: Any, tokens: list[str], span: tuple[int, int] | None, place: str) -> Any:
+    """Why a span is a phrase, if that is asked."""
+    try:
+        return None if span is None else parser.explain(_without_brackets(tokens), span)
+    except LoglinError as error:
+        raise LoglinError(f"{place}: {error}") from error
 
 
 def _written(tokens: list[str], best: list, marks: Marks | None, explanation: Any, asked: _Asked) -> str:
