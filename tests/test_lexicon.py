@@ -54,7 +54,9 @@ def test_words_that_are_not_known():
 
 def test_where_a_sentence_begins(monkeypatch):
     """Only the first word of a sentence is looked up as one, unless the caller says which are."""
-    monkeypatch.setattr("loglin.models.lexicon.signature", lambda word, first, kind: "UNK-first" if first else "UNK-later")
+    monkeypatch.setattr(
+        "loglin.models.lexicon.signature", lambda word, first, kind: "UNK-first" if first else "UNK-later"
+    )
     entries = {("A", Word("UNK-first", True)): 0.25, ("A", Word("UNK-later", True)): 0.75}
     lexicon = Lexicon.table(entries, {"A": 0})
     np.testing.assert_allclose(np.exp(lexicon.scores(["x", "y", "z"]))[:, 0], [0.25, 0.75, 0.75])
