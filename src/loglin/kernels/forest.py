@@ -20,7 +20,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 from loglin.kernels.forest_scores import SPREAD, VANISHING, cell, exp_row, restore_row, split_factors
 
-NEGLIGIBLE = 1e-20  # items of less posterior are not followed further down: rounding errors are larger
+NEGLIGIBLE = 1e-15  # items of less posterior are not followed further down: rounding errors are larger
 LEAST = 1e-300  # a product below it could have lost digits, or all of itself
 
 
@@ -238,35 +238,40 @@ def _open(c, tables, room, outer):
 @kernel
 def _descend(i, j, tables, room, outer, cell_peak):
     """From a cell to the cells inside it; the uses of its binary rules go into room.counts."""
-    c, n = cell(i, j), 0
-    # rules of symbols that matter, with what is outside them times their own weight
+    c, found = cell(i, j), False
+    # what is outside a rule times its own weight, by left child; 0 for rules of symbols that do not matter
+    around = room.sums
+    around[:] = 0.0
     for a in range(room.n_active[c]):
         A = room.active[c, a]
         if abs(outer[c, A] * room.chart[c, A]) > NEGLIGIBLE:
+            found = True
             for r in range(tables.expansions[A], tables.expansions[A + 1]):
-                room.sums[n] = outer[c, A] * room.row[r]
-                room.listed[n] = r
-                n += 1
+                around[room.place[r]] = outer[c, A] * room.row[r]
     for k in range(i + 1, j):
         left, right = cell(i, k), cell(k, j)
-        if n == 0 or room.n_active[left] == 0 or room.n_active[right] == 0:
+        if not found or room.n_active[left] == 0 or room.n_active[right] == 0:
             continue
         share = math.exp(room.scale[left] + room.scale[right] + cell_peak - room.scale[c])
-        left_values, right_values = room.chart[left], room.chart[right]
-        left_outer, right_outer = outer[left], outer[right]
-        for l in range(n):
-            r = room.listed[l]
-            B, C = tables.binary[r, 1], tables.binary[r, 2]
-            inner = left_values[B] * right_values[C]
-            if inner == 0.0:
-                continue
-            weight = share * room.sums[l]
-            if room.split.shape[0] > 0:
-                weight *= room.split[k, room.place[r]]
-                room.split_counts[k, room.place[r]] += weight * inner
-            room.counts[r] += weight * inner
-            left_outer[B] += weight * right_values[C]
-            right_outer[C] += weight * left_values[B]
+        right_values, right_outer = room.chart[right], outer[right]
+        for b in range(room.n_active[left]):
+            B = room.active[left, b]
+            left_value, left_outer = room.chart[left, B], 0.0
+            for q in range(tables.left_ptr[B], tables.left_ptr[B + 1]):
+                if around[q] == 0.0:
+                    continue
+                C = tables.right[q]
+                right_value = right_values[C]
+                if right_value == 0.0:
+                    continue
+                weight = share * around[q]
+                if room.split.shape[0] > 0:
+                    weight *= room.split[k, q]
+                    room.split_counts[k, q] += weight * left_value * right_value
+                room.counts[tables.order[q]] += weight * left_value * right_value
+                left_outer += weight * right_value
+                right_outer[C] += weight * left_value
+            outer[left, B] += left_outer
 
 
 @kernel

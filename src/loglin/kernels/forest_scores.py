@@ -76,7 +76,6 @@ class Room(NamedTuple):
     plain: np.ndarray  # (R,) the same without attributes
     change: np.ndarray  # (R,) what attributes add, 0 between cells
     touched: np.ndarray  # (R,) int32
-    listed: np.ndarray  # (binary,) int32
     place: np.ndarray  # (binary,) int32: of a rule by its number, where it is by left child
     counts: np.ndarray  # (R,) expected uses at a cell, 0 between cells
     split: np.ndarray  # (states, binary) exp(split score) by left child, or (0, 0)

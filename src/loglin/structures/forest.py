@@ -127,7 +127,7 @@ def chart_bytes(grammar: Grammar, n_words: int, splits: bool = False) -> ChartBy
     items = cells * grammar.n_symbols
     nodes = (2 * n_words - 1) * (1 + grammar.unary_depth)
     best = 20 * items + 4 * cells + 8 * R + 12 * n_binary + at_splits + 28 * nodes
-    sums = 20 * items + 12 * cells + 44 * R + 16 * n_binary + 3 * at_splits
+    sums = 20 * items + 12 * cells + 44 * R + 12 * n_binary + 3 * at_splits
     return ChartBytes(best, sums, sums + 16 * items + 8 * R + at_splits)
 
 
@@ -190,7 +190,7 @@ class Forests:
         return Room(
             np.empty((cells, N)), np.empty((cells if wanted else 0, N)), np.empty((cells, N), np.int32),
             np.zeros(cells, np.int32), np.empty(cells), np.empty(n_binary), np.empty(R), np.empty(R), np.zeros(R),
-            np.empty(R, np.int32), np.empty(n_binary, np.int32), place, np.zeros(R), np.empty(splits), np.empty(splits),
+            np.empty(R, np.int32), place, np.zeros(R), np.empty(splits), np.empty(splits),
         )  # fmt: skip
 
     def totals(
