@@ -264,6 +264,50 @@ def conditional_entropy(values: list, given: list) -> float:
     )
 
 
+def terminals_and_brackets(text: str, deleted) -> tuple[list[tuple[str, str]], list[list], int]:
+    """(word, tag) and [label, start, end] of a tree as evalb reads them, and the words that are no traces."""
+    words, found, opened, length = [], [], [], 0
+    for tag, word, label, closing in re.findall(r"\(([^\s()]+) ([^\s()]+)\)|\(([^\s()]*)|(\))", text):
+        if word:
+            length += tag != "-NONE-"
+            words += [(word, tag)] if tag not in deleted else []
+        elif closing:
+            opened.pop()[2] = len(words)
+        else:
+            found.append([label, len(words), -1])
+            opened.append(found[-1])
+    return words, found, length
+
+
+def evalb(gold: str, test: str, deleted, equal, labeled: bool = True) -> dict[str, int] | None:
+    """evalb's counts of one sentence, one bracket after the other; None where it says that words do not match."""
+
+    def same(a: str, b: str) -> bool:
+        return a == b or (a, b) in equal or (b, a) in equal
+
+    sides = [terminals_and_brackets(text, deleted) for text in (gold, test)]
+    if [word for word, _ in sides[0][0]] != [word for word, _ in sides[1][0]]:
+        return None
+    kept = []
+    for _, brackets, _ in sides:
+        cut = [[re.match(r".[^-=]*|", label)[0], start, end] for label, start, end in brackets]
+        kept.append([b for b in cut if b[1] < b[2] and not any(same(b[0], d) for d in deleted)])
+    match, free = 0, list(kept[1])
+    for label, start, end in kept[0]:
+        for other in free:
+            if other[1:] == [start, end] and (not labeled or same(label, other[0])):
+                free.remove(other)
+                match += 1
+                break
+    crossing = 0
+    for _, c, d in kept[1]:
+        crossing += any((a < c and c < b and b < d) or (c < a and a < d and d < b) for _, a, b in kept[0])
+    tags = sum(same(a, b) for (_, a), (_, b) in zip(sides[0][0], sides[1][0], strict=True))
+    words = len(sides[0][0])
+    found = {"gold": len(kept[0]), "found": len(kept[1]), "correct": match, "crossing": crossing}
+    return found | {"words": words, "tags": tags, "length": sides[0][2]}
+
+
 # ---------------------------------------------------------------------- independent decisions over listed pairs
 
 

@@ -76,7 +76,7 @@ def test_the_likelihood_is_that_of_the_model():
     for order in (1, 2):
         for smoothing in (0, 0.5):
             found = toy(order, smoothing=smoothing)
-            assert found.log_likelihood == pytest.approx(own_likelihood(found.hmm, TOY), rel=1e-12)
+            assert found.log_likelihood == pytest.approx(own_likelihood(found.model, TOY), rel=1e-12)
             assert found.log_likelihood == -found.iterations[-1].value
 
 
@@ -85,7 +85,7 @@ def test_labeled_text_is_counted():
     labels = [[0, 1, 2, 2], [1, 0, 0, 1], [2, 2, 0]]
     known = {(s, t): [c] for s, row in enumerate(labels) for t, c in enumerate(row)}
     for order in (1, 2):
-        found = em(text_of(TOY, known=known), order, smoothing=0.7, limits={"max_iter": 2}).hmm
+        found = em(text_of(TOY, known=known), order, smoothing=0.7, limits={"max_iter": 2}).model
         corpus, codes = from_sentences(TOY), np.concatenate(labels)
         counted = HMM.fit(corpus, codes, [0, 1, 2], order=order, smoothing=0.7, transition_smoothing=0.7, oov="unseen")
         np.testing.assert_allclose(found.transition, counted.transition, atol=1e-12)
@@ -192,11 +192,11 @@ def test_what_em_climbs_never_falls(problem, smoothing, start):
     assert (np.diff(found.map_values) >= -1e-9 * np.maximum(1, np.abs(found.map_values[1:]))).all()
     if not smoothing:
         assert found.map_values == likelihoods(found)
-    for table in (found.hmm.transition, *found.hmm.emissions):
+    for table in (found.model.transition, *found.model.emissions):
         total = table.sum(axis=-1)
         if len(found.iterations) > 1:  # a uniform start has rows that sum to less
             assert ((np.abs(total - 1) < 1e-12) | (total == 0)).all()
-    assert found.hmm.is_consistent()
+    assert found.model.is_consistent()
 
 
 @given(problems(), st.sampled_from([0, 2.0]))
@@ -216,7 +216,7 @@ def test_annealing_climbs_what_is_tempered(problem, smoothing):
 def test_counts_that_vanish_become_zero():
     """Numbers near the smallest would send every pass to the slow kernel."""
     found = toy(limits={"max_iter": 400, "tol": 0.0})
-    tables = [found.hmm.transition, *found.hmm.emissions]
+    tables = [found.model.transition, *found.model.emissions]
     assert min(table[table > 0].min() for table in tables) > 1e-61
     assert found.iterations[-1].active < found.iterations[0].active
 
@@ -286,7 +286,7 @@ def test_several_starts_keep_the_best():
 def test_labels_that_nothing_tells_apart_start_at_random():
     found = em(text_of(TOY), smoothing=0)
     assert "(0, 1, 2) started at random" in found.stopped
-    rows = found.hmm.emissions[0]
+    rows = found.model.emissions[0]
     assert min(np.abs(rows[a] - rows[b]).max() for a, b in ((0, 1), (0, 2), (1, 2))) > 0.1
     assert "random" not in em(text_of(TOY), smoothing=0, start="random").stopped
     half = text_of(TOY, TOY_WORDS | {"b": [1, 2], "d": [1, 2]})
@@ -311,16 +311,16 @@ def test_labels_that_nothing_tells_apart_start_at_random():
 def test_words_of_other_text_are_words_of_the_model():
     words = TOY_WORDS | {"z": [2]}
     with_z = em(text_of(TOY, words, more=[["z"]]), smoothing=0.5)
-    z = with_z.hmm.values[0].code("z")
-    assert with_z.hmm.emissions[0][:, z] == pytest.approx([0, 0, with_z.hmm.emissions[0][2, z]])
-    assert 0 < with_z.hmm.emissions[0][2, z] < 0.2
-    assert em(text_of(TOY, words, more=[["z"]]), smoothing=0).hmm.emissions[0][:, z].tolist() == [0, 0, 0]
+    z = with_z.model.values[0].code("z")
+    assert with_z.model.emissions[0][:, z] == pytest.approx([0, 0, with_z.model.emissions[0][2, z]])
+    assert 0 < with_z.model.emissions[0][2, z] < 0.2
+    assert em(text_of(TOY, words, more=[["z"]]), smoothing=0).model.emissions[0][:, z].tolist() == [0, 0, 0]
 
 
 def test_unknown_words_have_any_label_if_smoothed():
-    assert own_likelihood(toy(smoothing=0.1).hmm, [["unknown"]]) > -math.inf
-    assert (toy(smoothing=0.1).hmm.emissions[0][:, -1] > 0).all()
-    assert own_likelihood(toy().hmm, [["unknown"]]) == -math.inf
+    assert own_likelihood(toy(smoothing=0.1).model, [["unknown"]]) > -math.inf
+    assert (toy(smoothing=0.1).model.emissions[0][:, -1] > 0).all()
+    assert own_likelihood(toy().model, [["unknown"]]) == -math.inf
 
 
 # ---------------------------------------------------------------------- weights, labels known in part
@@ -331,7 +331,7 @@ def test_a_weight_is_a_number_of_copies():
         weighted = em(text_of(TOY, TOY_WORDS), smoothing=smoothing, limits={"weight": np.array([3, 1, 0])})
         copies = em(text_of([TOY[0]] * 3 + [TOY[1]], TOY_WORDS), smoothing=smoothing)
         assert weighted.log_likelihood == pytest.approx(copies.log_likelihood, rel=1e-9)
-        np.testing.assert_allclose(weighted.hmm.transition, copies.hmm.transition, atol=1e-9)
+        np.testing.assert_allclose(weighted.model.transition, copies.model.transition, atol=1e-9)
 
 
 def test_sentences_without_words_say_nothing():
@@ -344,7 +344,7 @@ def test_labels_of_a_few_sentences_name_the_rest():
     sentences = [list("xyxy"), list("yxyxy"), list("xyx"), list("yx")] * 4
     for x in (0, 1):
         text = text_of(sentences, L=2, known={(0, 0): [x], (0, 1): [1 - x]})
-        e = em(text, 1, 2, smoothing=0.01, limits={"tol": 1e-8}).hmm.emissions[0]
+        e = em(text, 1, 2, smoothing=0.01, limits={"tol": 1e-8}).model.emissions[0]
         assert e[x, 0] > 0.95
         assert e[1 - x, 1] > 0.95
 
@@ -420,7 +420,7 @@ def test_the_same_numbers_with_one_thread_and_two():
     sentences = [["abcd"[w] for w in rng.integers(0, 4, n)] for n in rng.integers(1, 12, 300)]
     one, two = (em(text_of(sentences, TOY_WORDS), threads=Threads(n), limits=NO_TOLERANCE) for n in (1, 2))
     assert likelihoods(one) == likelihoods(two)
-    assert one.hmm.transition.tobytes() == two.hmm.transition.tobytes()
+    assert one.model.transition.tobytes() == two.model.transition.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -450,13 +450,13 @@ def test_wrong_orders_and_empty_text():
 def test_columns():
     sentences = [[("a", "X"), ("b", "Y")], [("b", "X")]]
     text = text_of(sentences, L=2)
-    assert em(text, L=2, columns="1").hmm.columns == [1]
-    assert em(text, L=2, columns=[1]).hmm.values[0].strings == ["X", "Y", "<oov>"]
-    assert em(text, L=2).hmm.columns == [0, 1]
+    assert em(text, L=2, columns="1").model.columns == [1]
+    assert em(text, L=2, columns=[1]).model.values[0].strings == ["X", "Y", "<oov>"]
+    assert em(text, L=2).model.columns == [0, 1]
 
 
 def test_saved_and_decoded(tmp_path):
-    hmm = toy(smoothing=0.1).hmm
+    hmm = toy(smoothing=0.1).model
     n, nothing = hmm.extractor.n_attributes, np.empty(0, np.int32)
     index = FeatureIndex(
         3, np.zeros(n + 1, np.int64), nothing.astype(np.uint16), np.zeros(1, np.int64), nothing, nothing,
@@ -505,7 +505,7 @@ def test_treebank(treebank):
     found = expectation_maximization(text, labels, 2, {"smoothing": 0, "start": "per-tag"}, 0, Threads(2))
     assert found.converged
     assert found.log_likelihood == pytest.approx(-136_294, rel=1e-3)
-    assert ambiguous_accuracy(treebank, found.hmm) == pytest.approx(62.5, abs=1)
+    assert ambiguous_accuracy(treebank, found.model) == pytest.approx(62.5, abs=1)
 
 
 def test_treebank_smoothed_to_convergence(treebank):
@@ -514,4 +514,4 @@ def test_treebank_smoothed_to_convergence(treebank):
     chosen = {"smoothing": 3, "start": "uniform"}
     found = expectation_maximization(text, labels, 2, chosen, 0, Threads(2), tol=1e-6)
     assert (np.diff(found.map_values) >= 0).all()
-    assert ambiguous_accuracy(treebank, found.hmm) == pytest.approx(85.1, abs=1)
+    assert ambiguous_accuracy(treebank, found.model) == pytest.approx(85.1, abs=1)

@@ -135,6 +135,7 @@ def test_grammars_of_nltk(theirs):
         ("S -> 'a' [0.5", "line 1: the bracket before '0.5' is never closed"),
         ("S -> ''", "line 1: a word is empty; write something between its quotes"),
         ("%begin S", "line 1: '%begin S' is no instruction; write %start and one symbol"),
+        ("%signatures none\nS -> 'a'", "line 1: no kind of signature is called 'none'; there are notes, spelling"),
         ("%start A B\nS -> 'a'", "line 1: '%start A B' is no instruction"),
         ("S -> 'a'\n%start T", "line 2: the start symbol 'T' has no rules; name one that has"),
         ("%start S\n%start S\nS -> 'a'", "line 2: %start stands in line 1 already; keep one"),

@@ -54,15 +54,25 @@ def test_words_that_are_not_known():
 
 def test_where_a_sentence_begins(monkeypatch):
     """Only the first word of a sentence is looked up as one, unless the caller says which are."""
-    monkeypatch.setattr(
-        "loglin.models.lexicon.signature", lambda word, first, kind: "UNK-first" if first else "UNK-later"
-    )
+    monkeypatch.setattr("loglin.models.lexicon.signature", lambda _, first, kind: "UNK-first" if first else "UNK-later")
     entries = {("A", Word("UNK-first", True)): 0.25, ("A", Word("UNK-later", True)): 0.75}
     lexicon = Lexicon.table(entries, {"A": 0})
     np.testing.assert_allclose(np.exp(lexicon.scores(["x", "y", "z"]))[:, 0], [0.25, 0.75, 0.75])
     np.testing.assert_allclose(np.exp(lexicon.scores(["x", "y"], [False, True]))[:, 0], [0.75, 0.25])
     counted = Lexicon.count([[("x", "A"), ("y", "A")]], {"A": 0})
     assert counted.terminals == [Word("UNK", True), Word("UNK-first", True), Word("UNK-later", True)]
+
+
+def test_a_known_word_has_the_signature_of_most_of_its_tokens():
+    """Dog is known; begun with it, sentences make it UNK-C0, as which the rare Ah is X; inside, UNK-C as Bob is NN."""
+    number = {"X": 0, "NN": 1, "VB": 2}
+    rare = [[("Ah", "X"), ("Bob", "NN")]]
+    begins = Lexicon.count([*rare, *[[("Dog", "VB"), ("runs", "VB"), ("runs", "VB")]] * 3], number)
+    inside = Lexicon.count([*rare, *[[("runs", "VB"), ("Dog", "VB"), ("runs", "VB")]] * 3], number)
+    one, two = begins.scores(["Dog"])[0], inside.scores(["Dog"])[0]
+    # (1 + 1/2) / 2 and (1/2) / 2 of the two tags, whose totals differ a little
+    assert one[0] - one[1] == pytest.approx(math.log(3), abs=0.1)
+    assert two[0] - two[1] == pytest.approx(-math.log(3), abs=0.1)
 
 
 def test_table():
@@ -112,6 +122,16 @@ def test_every_tag_writes_something(rare, smoothing, sentences):
     for sentence in sentences:
         scores = lexicon.scores([word for word, _ in sentence])
         assert all(scores[t, column[NUMBER[tag]]] > -math.inf for t, (_, tag) in enumerate(sentence))
+
+
+def test_tags_of_negligible_share():
+    """Left out where a word was never seen with them; what was seen stays, however rarely."""
+    sentences = [[("the", "DT")] * 100_000, [("the", "X")], [("dog", "NN")], [("runs", "VB")]]
+    number = {tag: n for n, tag in enumerate(["DT", "NN", "VB", "X"])}
+    lexicon = Lexicon.count(sentences, number)
+    np.testing.assert_allclose(lexicon.mass, 1)
+    assert np.isfinite(lexicon.scores(["the"])[0]).tolist() == [True, False, False, True]
+    assert np.isfinite(Lexicon.count(sentences, number, floor=0).scores(["the"])[0]).all()
 
 
 def test_mistakes():

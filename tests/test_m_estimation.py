@@ -55,7 +55,7 @@ def loss_of(rows, expected, weights=None) -> ExponentialLoss:
     design = Design(np.arange(n + 1), tokens, Incidence.empty(n), rows.shape[1], 0)
     gold = Gold.certain(np.zeros(n, int), 1)
     index = build_index(design, gold, True, False, 1)
-    return ExponentialLoss(design, gold, index, np.array(expected, float), weights, np.float64)
+    return ExponentialLoss(sentence_features(design, gold, index), np.array(expected, float), weights, np.float64)
 
 
 def solved(loss: ExponentialLoss, solver: str, l2: float = 0.0) -> tuple[np.ndarray, float]:
@@ -170,7 +170,7 @@ def test_value_gradient_and_hessian(seed, order, inputs):
     given = rng.uniform(0.2, 3, design.n_sentences) if seed > 1 else None
     share = np.full(len(F), 1 / len(F)) if given is None else given / given.sum()
     E, w, v = (rng.normal(size=F.shape[1]) for _ in range(3))
-    loss = ExponentialLoss(design, gold, index, E, given, np.float64)
+    loss = ExponentialLoss(sentence_features(design, gold, index, inputs), E, given, np.float64)
     steep = share * np.exp(-F @ w)
     value, gradient = loss(w)
     assert loss.margins(w) == pytest.approx(F @ w)
@@ -207,7 +207,7 @@ def test_solvers_agree_at_the_optimum(l2):
     design, gold, index = problem(5, template=CONDITIONED, values=True)
     F = dense(design, gold, index)
     E = np.random.default_rng(0).uniform(0, 0.5, F.shape[1])
-    loss = ExponentialLoss(design, gold, index, E, None, np.float64)
+    loss = ExponentialLoss(sentence_features(design, gold, index), E, None, np.float64)
     found = [solved(loss, solver, l2) for solver in SOLVERS]
     for weights, value in found:
         assert weights == pytest.approx((F.T @ np.exp(-F @ weights) / len(F) - E) / l2, abs=1e-6)
@@ -235,7 +235,7 @@ def test_trained_weights_are_the_optimum(trained, solver):
     model = trained[solver].model_
     design, gold, _ = parts(trained[solver])
     E = expectations(model.base, model.extractor, model.index)
-    loss = ExponentialLoss(design, gold, model.index, E, None, np.float64)
+    loss = ExponentialLoss(sentence_features(design, gold, model.index), E, None, np.float64)
     assert model.weights.dtype == np.float64
     assert model.weights == pytest.approx(-loss(model.weights)[1] / 1.0, abs=1e-6)
     assert model.weights == pytest.approx(trained["newton"].model_.weights, abs=1e-6)

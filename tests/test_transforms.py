@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conftest import corpus_folder
@@ -144,6 +144,8 @@ HISTORIES = st.lists(st.text(st.sampled_from("a,\\"), max_size=3), max_size=3)
 
 
 @given(HISTORIES, HISTORIES)
+@example(["a,a"], ["a", "a"])
+@example([",,"], [",", ""])
 def test_histories_have_names_of_their_own(one, other):
     names = [intermediate("NP", [escape(label) for label in history]) for history in (one, other)]
     assert (names[0] == names[1]) == (one == other)
@@ -265,6 +267,7 @@ def test_deep_and_wide_trees(settings):
         ("split-in", "(S-ADV (SBAR (IN a) (S (VB b))) (VP (VB c)))", "S SBAR IN~SC S+VB VP+VB"),
         ("split-in", "(VP (VB a) (SBAR (IN b) (S (VB c))))", "VP VB SBAR IN~C S+VB"),
         ("split-in", "(VP (VB a) (PP (IN b) (NN c)) (PRT (IN d)))", "VP VB @VP|VB PP IN NN PRT+IN"),
+        ("split-in", "(SBAR (PP (IN a) (NN b)) (S (VB c)))", "SBAR PP IN NN S+VB"),
         ("split-aux", "(VP (VBZ Is) (VBN been) (VB go) (NN is))", "VP VBZ~BE @VP|VBZ VBN~BE @VP|VBZ,VBN VB NN"),
         ("split-aux", "(VP (VBP have) (VBD 'd) (MD 'd))", "VP VBP~HAVE @VP|VBP VBD~HAVE MD"),
         ("split-aux", "(VP (VBZ 's) (VP (VBN been) (JJ a)))", "VP VBZ~HAVE VP VBN~BE JJ"),
@@ -274,6 +277,8 @@ def test_deep_and_wide_trees(settings):
         ("temporal-np", "(NP-TMP (JJ last) (NN week))", "NP~TMP JJ NN~TMP"),
         ("temporal-np", "(VP (NP-TMP-1 (NP (DT the) (NN day)) (PP (IN b) (NN c))) (NP (NN d)))",
             "VP NP~TMP NP~TMP DT NN~TMP PP IN NN NP+NN"),
+        ("temporal-np", "(NP-TMP (NP (NN a)) (CD 3))", "NP~TMP NP~TMP+NN~TMP CD"),
+        ("temporal-np", "(NP-TMP (DT a) (CD 3) (-NONE- *))", "NP~TMP DT CD~TMP"),
         ("temporal-np", "(S (NP-TMP (NP (CD 3)) (SBAR (-NONE- *))) (NN-TMP a))", "S NP~TMP+CD~TMP NN-TMP"),
         ("temporal-np", "(S (NP-TMP (-NONE- *)) (NN a) (ADVP-TMP (NN b)))", "S NN ADVP+NN"),
         ("gapped-s", "(VP (VB a) (S-1 (NP-SBJ-2 (-NONE- *)) (VP (VB b))))", "VP VB S~G+VP+VB"),

@@ -20,6 +20,7 @@ __all__ = [
     "LoglinError",
     "MaxEnt",
     "NaiveBayes",
+    "Parser",
     "Tagger",
     "load",
     "select_tagger",
@@ -35,6 +36,7 @@ _HOMES = {
     "LoglinError": "loglin.errors",
     "MaxEnt": "loglin.estimators",
     "NaiveBayes": "loglin.estimators",
+    "Parser": "loglin.estimators",
     "Tagger": "loglin.estimators",
     "load": "loglin.estimators",
     "select_tagger": "loglin.estimators",
@@ -42,7 +44,7 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from loglin.errors import LoglinError
-    from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Tagger, load, select_tagger
+    from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Parser, Tagger, load, select_tagger
     from loglin.grammars.grammar import Grammar
     from loglin.structures import Chain, Forest, Lattice, Local
 

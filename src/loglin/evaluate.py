@@ -94,22 +94,22 @@ def evaluate(
         unit = "phrase"
         names, support, found, correct = _count_phrases(gold, predicted, label_names, bounds)
     by_type = {
-        names[i]: _scores(int(support[i]), int(found[i]), int(correct[i]))
+        names[i]: scores_of(int(support[i]), int(found[i]), int(correct[i]))
         for i in sorted(range(len(names)), key=names.__getitem__)
         if support[i] or found[i]
     }
-    total = _scores(int(support.sum()), int(found.sum()), int(correct.sum()))
+    total = scores_of(int(support.sum()), int(found.sum()), int(correct.sum()))
     wrong = np.concatenate(([0], np.cumsum(gold != predicted)))  # (N + 1,) mistakes before each token
     sentences = len(bounds) - 1
     spotless = int(np.count_nonzero(wrong[bounds[1:]] == wrong[bounds[:-1]]))
     return Evaluation(
         unit=unit,
-        accuracy=_ratio(len(gold) - int(wrong[-1]), len(gold)),
+        accuracy=ratio(len(gold) - int(wrong[-1]), len(gold)),
         precision=total["precision"],
         recall=total["recall"],
         f1=total["f1"],
-        macro_f1=_ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
-        sentence_accuracy=_ratio(spotless, sentences),
+        macro_f1=ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
+        sentence_accuracy=ratio(spotless, sentences),
         sentences=sentences,
         tokens=len(gold),
         phrases=total["support"],
@@ -210,18 +210,18 @@ def _phrases(codes: Codes, letters: np.ndarray, types: Codes, bounds: Codes) -> 
     return np.flatnonzero(inside & cut[:-1]), np.flatnonzero(inside & cut[1:]) + 1
 
 
-def _scores(support: int, found: int, correct: int) -> dict[str, Any]:
+def scores_of(support: int, found: int, correct: int) -> dict[str, Any]:
     return {
-        "precision": _ratio(correct, found),
-        "recall": _ratio(correct, support),
-        "f1": _ratio(2 * correct, support + found),
+        "precision": ratio(correct, found),
+        "recall": ratio(correct, support),
+        "f1": ratio(2 * correct, support + found),
         "support": support,
         "found": found,
         "correct": correct,
     }
 
 
-def _ratio(part: float, whole: float) -> float:
+def ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
@@ -271,20 +271,20 @@ def evaluate_label_sets(gold: np.ndarray, predicted: np.ndarray, label_names: Se
     """Compare label sets, (examples, labels) bool: precision, recall and F1 are over all pairs (micro averages)."""
     support, found, correct = gold.sum(axis=0), predicted.sum(axis=0), (gold & predicted).sum(axis=0)
     by_type = {
-        str(name): _scores(int(s), int(f), int(c))
+        str(name): scores_of(int(s), int(f), int(c))
         for name, s, f, c in zip(label_names, support, found, correct, strict=True)
         if s or f
     }
-    total = _scores(int(support.sum()), int(found.sum()), int(correct.sum()))
+    total = scores_of(int(support.sum()), int(found.sum()), int(correct.sum()))
     agree = gold == predicted
     return Evaluation(
         unit="label",
-        accuracy=_ratio(int(agree.sum()), agree.size),
+        accuracy=ratio(int(agree.sum()), agree.size),
         precision=total["precision"],
         recall=total["recall"],
         f1=total["f1"],
-        macro_f1=_ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
-        sentence_accuracy=_ratio(int(agree.all(axis=1).sum()), len(gold)),
+        macro_f1=ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
+        sentence_accuracy=ratio(int(agree.all(axis=1).sum()), len(gold)),
         sentences=len(gold),
         tokens=len(gold),
         phrases=total["support"],

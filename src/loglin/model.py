@@ -27,8 +27,8 @@ from loglin.models.hmm import HMM
 
 FORMAT = "loglin"
 # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models; 4 dictionaries that
-# say what unknown words may be
-VERSION = 4
+# say what unknown words may be; 5 parsers
+VERSION = 5
 _EXTRACTORS: dict[str, Any] = {
     "templates": TemplateExtractor,
     "attributes": AttributeExtractor,
@@ -121,6 +121,8 @@ class Model:
         arrays, header = read_arrays(path)
         if header.get("task") == "language":
             raise LoglinError(f"{path} is a language model; use loglin lm, or LanguageModel.load")
+        if header.get("task") == "parse":
+            raise LoglinError(f"{path} is a parser; use loglin parse, or Parser.load")
         try:
             features = arrays_named(arrays, "features.")
             extractor = _EXTRACTORS[header["features"]["kind"]].from_arrays(header["features"], features)

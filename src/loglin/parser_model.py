@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.trees import Tree
 from loglin.criteria.forest import Base, TreeDesign, TreeIndex, scores_with
 from loglin.errors import LoglinError
 from loglin.features.design import Design
@@ -23,19 +24,19 @@ from loglin.features.index import FeatureIndex
 from loglin.features.span_index import SpanIndex
 from loglin.features.spans import SpanDesign, SpanExtractor
 from loglin.grammars.grammar import Grammar
+from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
-from loglin.model import arrays_named, read_arrays, write_arrays
+from loglin.model import VERSION, arrays_named, read_arrays, write_arrays
 from loglin.models.lexicon import Lexicon
 from loglin.structures.forest import Forests
 
-VERSION = 5
 LOCAL = {"global": 0, "local": 1, "nota": 2}  # how rules score: as they are, normalized, with none of the above
 
 
 @dataclass
 class ParserModel:
-    coder: TreeCoder
+    coder: TreeCoder | None  # None: the grammar is from a file, with rules of any length
     index: TreeIndex
     base: Base
     lexicon: Lexicon
@@ -62,6 +63,10 @@ class ParserModel:
     def forests(self, sentences: Sequence[Sequence[str]]) -> Forests:
         return Forests.of_sentences(self.grammar, self.index.tags, [len(s) for s in sentences])
 
+    def decoded(self, tree: Tree) -> Tree:
+        """The tree that people know for one in the grammar's normal form."""
+        return restored(tree) if self.coder is None else self.coder.decode(tree)
+
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike) -> None:
@@ -70,7 +75,7 @@ class ParserModel:
         header: dict = {
             "version": VERSION,
             "task": "parse",
-            "coder": self.coder.to_dict(),
+            "coder": None if self.coder is None else self.coder.to_dict(),
             "symbols": g.symbols,
             "decoding": self.decoding,
             "record": self.record,
@@ -114,7 +119,7 @@ class ParserModel:
         tags = arrays["tags"]
         tokens = token_index(len(tags), arrays["token.ptr"], arrays["token.labels"])
         return cls(
-            TreeCoder.from_dict(header["coder"]),
+            None if header["coder"] is None else TreeCoder.from_dict(header["coder"]),
             TreeIndex(grammar, tags, spans, tokens),
             Base(arrays["base.rules"], arrays["base.roots"]),
             Lexicon.from_arrays(header["lexicon"], arrays_named(arrays, "lexicon.")),
@@ -175,11 +180,12 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
     words = corpus.sentences()
     first = np.zeros(corpus.n_tokens, bool)
     first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
-    leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first)
+    leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first.tolist())
     n, nothing = corpus.n_tokens, np.empty((0, 0), np.int32)
     matrix = sp.csr_matrix((n, 0))
     if tokens is not None:
         lists = tokens.unfolded()
+        lists = lists.with_ids(lists.ids)  # without the attributes that training did not see
         values = lists.values if lists.values.size else np.ones(len(lists.ids))
         matrix = sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (n, tokens.n_attributes))
     if spans is None:

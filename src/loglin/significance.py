@@ -1,4 +1,4 @@
-"""Whether two taggers differ by more than chance, from their labels for the same sentences.
+"""Whether two taggers or parsers differ by more than chance, from their output for the same sentences.
 
 gold, first, second ──► codes (N,) and offsets (S + 1,) ──► wrong labels, phrase counts per sentence ──► tests
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
-from loglin.evaluate import Codes, evaluate, sentence_counts
+from loglin.evaluate import Codes, sentence_counts
 
 Labels = Sequence[Sequence[Any]]  # for every sentence the label of every token
 
@@ -44,9 +44,9 @@ class McNemar:
 
 @dataclass(frozen=True)
 class PairedT:
-    """Paired t-test on the number of wrong labels per sentence."""
+    """Paired t-test on the number of wrong labels, or brackets, per sentence."""
 
-    mean: float  # wrong labels a sentence saved by the first
+    mean: float  # wrong ones a sentence saved by the first
     t: float | None  # None where the differences do not vary, so that t would be 0/0 or infinite
     freedom: int
     p: float
@@ -79,7 +79,7 @@ class Comparison:
 
     names: tuple[str, str]
     metric: str  # "f1" or "accuracy"
-    unit: str  # what f1 counts: "phrase" or "token"
+    unit: str  # what f1 counts: "phrase", "token" or "bracket"
     sentences: int
     tokens: int
     first: float  # score, as a fraction
@@ -123,15 +123,19 @@ class Comparison:
             f"{100 * self.interval[0]:+.2f} to {100 * self.interval[1]:+.2f}",
             f"McNemar, {m.unit}s:  p = {_shown(m.p)}  (only the first right {m.only_first:,}, only the second "
             f"{m.only_second:,}; chi-square {m.chi2:.2f}, p = {_shown(m.chi2_p)})",
-            f"paired t-test:       p = {_shown(t.p)}  (wrong labels a sentence fewer in the first {t.mean:+.4f}; "
-            f"t = {'none, no variation' if t.t is None else f'{t.t:.2f}'}, {t.freedom:,} degrees of freedom)",
+            f"paired t-test:       p = {_shown(t.p)}  (wrong {self._mistakes()} a sentence fewer in the first "
+            f"{t.mean:+.4f}; t = {'none, no variation' if t.t is None else f'{t.t:.2f}'}, {t.freedom:,} degrees of "
+            "freedom)",
             f"paired bootstrap:    p = {_shown(b.p)}  ({b.resamples:,} resamples of the sentences, seed {b.seed})",
             self.verdict(),
         ]
         return "\n".join(lines)
 
     def _counted(self) -> str:
-        return "phrases" if self.metric == "f1" and self.unit == "phrase" else "tokens"
+        return f"{self.unit}s" if self.metric == "f1" else "tokens"
+
+    def _mistakes(self) -> str:
+        return "brackets" if self.unit == "bracket" else "labels"
 
 
 def compare(
@@ -147,24 +151,53 @@ def compare(
 ) -> Comparison:
     """All three tests on two outputs for the sentences of `gold`; scores are those of `loglin eval`."""
     pair = _align(gold, first, second)
-    drawn = _bootstrap(pair, metric, resamples, seed)
-    if metric == "accuracy":
-        scored, scores = "token", [_accuracy(pair, guess) for guess in pair.guesses]
-    else:
-        results = [evaluate(pair.gold, guess, pair.names, pair.offsets) for guess in pair.guesses]
-        scored, scores = results[0].unit, [result.f1 for result in results]
+    scored = "phrase" if metric == "f1" and schemes.detect(pair.names) is not None else "token"
+    return tests_of(
+        pair.ratio_parts(metric),
+        pair.right(unit),
+        pair.wrong(),
+        names=names,
+        metric=metric,
+        scored=scored,
+        unit=unit,
+        tokens=len(pair.gold),
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def tests_of(
+    parts: np.ndarray,
+    right: Sequence[np.ndarray],
+    wrong: Sequence[np.ndarray],
+    *,
+    names: tuple[str, str],
+    metric: str,
+    scored: str,
+    unit: str,
+    tokens: int,
+    resamples: int,
+    seed: int,
+) -> Comparison:
+    """The three tests on what two outputs have in every sentence.
+
+    ``parts`` (S, 2 outputs, 2) are numerators and denominators of the score, ``right`` which units each output has
+    right, ``wrong`` (S,) how many mistakes each makes.
+    """
+    drawn = _bootstrap(parts, metric, resamples, seed)
+    first, second = _scores(parts.sum(axis=0)[None])[0].tolist()
     return Comparison(
         names=names,
         metric=metric,
         unit=scored,
-        sentences=pair.n_sentences,
-        tokens=len(pair.gold),
-        first=scores[0],
-        second=scores[1],
+        sentences=len(parts),
+        tokens=tokens,
+        first=first,
+        second=second,
         difference=drawn.difference,
         interval=(drawn.low, drawn.high),
-        mcnemar=_mcnemar(pair, unit),
-        t_test=_paired_t(pair),
+        mcnemar=_mcnemar(right, unit),
+        t_test=_paired_t(wrong),
         bootstrap=drawn,
     )
 
@@ -176,7 +209,7 @@ def mcnemar(gold: Labels, first: Labels, second: Labels, unit: str = "sentence")
     b ~ Binomial(b + c, ½): exact p = min(1, 2 · P(X ≤ min(b, c))), and (|b − c| − 1)² / (b + c) is about χ²₁.
     Tokens of a sentence are not independent, so unit "token" gives p-values that are too small.
     """
-    return _mcnemar(_align(gold, first, second), unit)
+    return _mcnemar(_align(gold, first, second).right(unit), unit)
 
 
 def paired_t(gold: Labels, first: Labels, second: Labels) -> PairedT:
@@ -185,7 +218,7 @@ def paired_t(gold: Labels, first: Labels, second: Labels) -> PairedT:
     t = mean(d) · √S / sd(d), with S − 1 degrees of freedom. Where all dₛ are equal there is no sd: p is 1 if
     they are all zero or there is a single sentence, and 0, the limit, otherwise.
     """
-    return _paired_t(_align(gold, first, second))
+    return _paired_t(_align(gold, first, second).wrong())
 
 
 def paired_bootstrap(
@@ -196,10 +229,13 @@ def paired_bootstrap(
     p = min(1, 2 · (1 + #{d* on the other side of zero than d, or on it}) / (1 + R)); the added ones count
     the corpus itself as a drawing, so that p is never 0 (Davison and Hinkley 1997, section 4.2).
     """
-    return _bootstrap(_align(gold, first, second), metric, resamples, seed)
+    return _bootstrap(_align(gold, first, second).ratio_parts(metric), metric, resamples, seed)
 
 
-# ---------------------------------------------------------------------- the three tests
+def score_interval(parts: np.ndarray, resamples: int = 1000, seed: int = 0) -> tuple[float, float]:
+    """The middle 95 % of a score with the sentences drawn anew; ``parts`` (S, 2) are numerators and denominators."""
+    low, high = np.quantile(_scores(_resampled(parts[:, None], resamples, seed))[:, 0], [0.025, 0.975]).tolist()
+    return low, high
 
 
 @dataclass(frozen=True)
@@ -209,25 +245,45 @@ class _Pair:
     names: list[str]  # of the codes
     offsets: Codes  # (S + 1,)
 
-    @property
-    def n_sentences(self) -> int:
-        return len(self.offsets) - 1
+    def wrong(self) -> list[Codes]:
+        """Wrong labels of every sentence (S,), for each output."""
+        before = [np.concatenate(([0], np.cumsum(self.gold != guess))) for guess in self.guesses]
+        return [np.diff(counts[self.offsets]) for counts in before]
 
-    def wrong(self, guess: Codes) -> Codes:
-        """Wrong labels of every sentence (S,)."""
-        before = np.concatenate(([0], np.cumsum(self.gold != guess)))
-        return np.diff(before[self.offsets])
+    def right(self, unit: str) -> list[np.ndarray]:
+        """Which units each output has right: sentences (S,), or tokens (N,)."""
+        if unit not in UNITS:
+            raise LoglinError(f"the unit of McNemar's test is {unit!r}; write {' or '.join(UNITS)}")
+        if unit == "sentence":
+            return [wrong == 0 for wrong in self.wrong()]
+        return [self.gold == guess for guess in self.guesses]
+
+    def ratio_parts(self, metric: str) -> np.ndarray:
+        """Numerators and denominators of the score, by sentence: (S, 2 outputs, 2).
+
+        Accuracy = Σ right labels / Σ labels, F1 = Σ 2·correct / Σ (support + found).
+        """
+        if metric == "accuracy":
+            length = np.diff(self.offsets)
+            return np.stack([np.stack([length - wrong, length], axis=1) for wrong in self.wrong()], axis=1)
+        if metric != "f1":
+            raise LoglinError(f"the metric is {metric!r}; write {' or '.join(METRICS)}")
+        _require_one_scheme(self)
+        counts = [sentence_counts(self.gold, guess, self.names, self.offsets).T for guess in self.guesses]
+        return np.stack([f1_parts(*one) for one in counts], axis=1)
 
 
-def _mcnemar(pair: _Pair, unit: str) -> McNemar:
+def f1_parts(support: Codes, found: Codes, correct: Codes) -> np.ndarray:
+    """F1 = Σ 2·correct / Σ (support + found): numerators and denominators (S, 2)."""
+    return np.stack([2 * correct, support + found], axis=1)
+
+
+# ---------------------------------------------------------------------- the three tests
+
+
+def _mcnemar(right: Sequence[np.ndarray], unit: str) -> McNemar:
     from scipy.special import bdtr
 
-    if unit not in UNITS:
-        raise LoglinError(f"the unit of McNemar's test is {unit!r}; write {' or '.join(UNITS)}")
-    if unit == "sentence":
-        right = [pair.wrong(guess) == 0 for guess in pair.guesses]
-    else:
-        right = [pair.gold == guess for guess in pair.guesses]
     b, c = (int(np.count_nonzero(x & ~y)) for x, y in (right, right[::-1]))
     if b + c == 0:
         return McNemar(unit, 0, 0, 1.0, 0.0, 1.0)
@@ -236,10 +292,10 @@ def _mcnemar(pair: _Pair, unit: str) -> McNemar:
     return McNemar(unit, b, c, exact, chi2, math.erfc(math.sqrt(chi2 / 2)))  # P(χ²₁ > x) = erfc √(x/2)
 
 
-def _paired_t(pair: _Pair) -> PairedT:
+def _paired_t(wrong: Sequence[np.ndarray]) -> PairedT:
     from scipy.special import stdtr
 
-    saved = pair.wrong(pair.guesses[1]) - pair.wrong(pair.guesses[0])  # (S,)
+    saved = wrong[1] - wrong[0]  # (S,)
     size, mean = len(saved), float(saved.mean())
     if (saved == saved[0]).all():
         return PairedT(mean, None, size - 1, 0.0 if mean and size > 1 else 1.0)
@@ -247,46 +303,39 @@ def _paired_t(pair: _Pair) -> PairedT:
     return PairedT(mean, t, size - 1, 2 * float(stdtr(size - 1, -abs(t))))
 
 
-def _bootstrap(pair: _Pair, metric: str, resamples: int, seed: int) -> Bootstrap:
-    if resamples < 1 or seed < 0:
-        raise LoglinError(f"resamples is {resamples} and seed {seed}; give at least one resample and a seed from 0 on")
-    counts = np.stack([_ratio_parts(pair, guess, metric) for guess in pair.guesses], axis=1)  # (S, 2, 2)
-    size = pair.n_sentences
-    observed = float(_difference(counts.sum(axis=0)[None])[0])
-    rng, drawn = np.random.default_rng(seed), np.empty(resamples)
-    step = max(1, _DRAWS_AT_ONCE // size)
-    for begin in range(0, resamples, step):
-        rows = min(step, resamples - begin)
-        draws = rng.integers(0, size, (rows, size)) + size * np.arange(rows)[:, None]
-        times = np.bincount(draws.ravel(), minlength=rows * size).reshape(rows, size)  # each sentence was drawn
-        sums = times.astype(np.float64) @ counts.reshape(size, 4)  # integers, hence exact
-        drawn[begin : begin + rows] = _difference(sums.reshape(rows, 2, 2))
+def _bootstrap(parts: np.ndarray, metric: str, resamples: int, seed: int) -> Bootstrap:
+    observed = float(_difference(parts.sum(axis=0)[None])[0])
+    drawn = _difference(_resampled(parts, resamples, seed))
     low, high = np.quantile(drawn, [0.025, 0.975]).tolist()
     against = np.count_nonzero(drawn <= 0 if observed > 0 else drawn >= 0) if observed else resamples
     p = min(1.0, 2 * (1 + int(against)) / (1 + resamples))
     return Bootstrap(metric, observed, low, high, resamples, seed, p)
 
 
-def _ratio_parts(pair: _Pair, guess: Codes, metric: str) -> np.ndarray:
-    """Numerator and denominator of the score, by sentence (S, 2): F1 = Σ 2·correct / Σ (support + found)."""
-    if metric == "accuracy":
-        length = np.diff(pair.offsets)
-        return np.stack([length - pair.wrong(guess), length], axis=1).astype(np.float64)
-    if metric != "f1":
-        raise LoglinError(f"the metric is {metric!r}; write {' or '.join(METRICS)}")
-    _require_one_scheme(pair)
-    support, found, correct = sentence_counts(pair.gold, guess, pair.names, pair.offsets).T
-    return np.stack([2 * correct, support + found], axis=1).astype(np.float64)
+def _resampled(parts: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """Sums of parts (S, outputs, 2) over S of the S sentences drawn with replacement: (resamples, outputs, 2)."""
+    if resamples < 1 or seed < 0:
+        raise LoglinError(f"resamples is {resamples} and seed {seed}; give at least one resample and a seed from 0 on")
+    size, columns = len(parts), parts.reshape(len(parts), -1).astype(np.float64)
+    rng, drawn = np.random.default_rng(seed), np.empty((resamples, columns.shape[1]))
+    step = max(1, _DRAWS_AT_ONCE // size)
+    for begin in range(0, resamples, step):
+        rows = min(step, resamples - begin)
+        draws = rng.integers(0, size, (rows, size)) + size * np.arange(rows)[:, None]
+        times = np.bincount(draws.ravel(), minlength=rows * size).reshape(rows, size)  # each sentence was drawn
+        drawn[begin : begin + rows] = times.astype(np.float64) @ columns  # integers, hence exact
+    return drawn.reshape(resamples, *parts.shape[1:])
+
+
+def _scores(sums: np.ndarray) -> np.ndarray:
+    """Numerator by denominator, (rows, outputs) of sums (rows, outputs, 2); 0 / 0 is 0."""
+    return np.divide(sums[:, :, 0], sums[:, :, 1], out=np.zeros(sums.shape[:2]), where=sums[:, :, 1] > 0)
 
 
 def _difference(sums: np.ndarray) -> np.ndarray:
-    """First score minus second, of sums (rows, 2 outputs, numerator and denominator); 0 / 0 is 0."""
-    scores = np.divide(sums[:, :, 0], sums[:, :, 1], out=np.zeros(sums.shape[:2]), where=sums[:, :, 1] > 0)
-    return scores[:, 0] - scores[:, 1]
-
-
-def _accuracy(pair: _Pair, guess: Codes) -> float:
-    return float((pair.gold == guess).mean()) if len(guess) else 0.0
+    """First score minus second: (rows,) of sums (rows, 2, 2)."""
+    first, second = _scores(sums).T
+    return first - second
 
 
 # ---------------------------------------------------------------------- input

@@ -325,7 +325,7 @@ def _expected_model(
             options.tol * FAR_TOL,
         )
     result = Result(np.empty(0), -found.log_likelihood, found.stopped, found.converged, found.iterations)
-    model = _hmm_model(found.hmm, problem, options, began, result)
+    model = _hmm_model(found.model, problem, options, began, result)
     model.record |= {"log_likelihood": found.log_likelihood, "map": found.map_value, "starts": found.starts}
     return model
 

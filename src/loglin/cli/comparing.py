@@ -60,7 +60,7 @@ def compare_command(
         _check_words(right, label_column, output, output_column)
         labels.append(found)
     result = compare(
-        *labels, metric=metric, unit=unit, resamples=resamples, seed=seed, names=_short_names(output1, output2)
+        *labels, metric=metric, unit=unit, resamples=resamples, seed=seed, names=shared.short_names(output1, output2)
     )
     if as_json:
         shared.print_json(result.as_dict())
@@ -123,12 +123,6 @@ def _words(corpus: Corpus, label_column: int) -> list[list[str]] | None:
     label = range(len(corpus.columns))[label_column]
     rest = [c for i, c in enumerate(corpus.columns) if i != label]
     return _cut(corpus, rest[0].strings()) if rest else None
-
-
-def _short_names(first: str, second: str) -> tuple[str, str]:
-    """File names without their folders, unless they would be the same."""
-    short = shared.base_name(first), shared.base_name(second)
-    return short if short[0] != short[1] else (first, second)
 
 
 COMMANDS = {"compare": compare_command}

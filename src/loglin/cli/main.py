@@ -24,6 +24,9 @@ _COMMANDS = {
     "classify-train": ("classifier_training", "Train a maximum-entropy classifier."),
     "classify": ("classifying", "Classify examples with a trained model."),
     "lm": ("language", "Language models: the probability of the next word."),
+    "parse-train": ("parser_training", "Train a parser from trees, or without them."),
+    "parse": ("parsing", "Parse sentences with a trained parser."),
+    "parse-eval": ("parse_evaluation", "Compare trees with the right ones."),
     "neighborhood": ("neighborhood", "Show what contrastive estimation compares a sentence with."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
@@ -52,7 +55,7 @@ class _Lazy(click.Group):
 @click.command(cls=_Lazy, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="loglin")
 def cli() -> None:
-    """Log-linear models for text: train, tag, classify, evaluate, explain."""
+    """Log-linear models for text: train, tag, parse, classify, evaluate, explain."""
 
 
 def main() -> None:

@@ -97,6 +97,12 @@ def base_name(path: str) -> str:
     return os.fsencode(os.path.basename(path)).decode("utf-8", "replace")
 
 
+def short_names(first: str, second: str) -> tuple[str, str]:
+    """File names without their folders, unless they would be the same."""
+    short = base_name(first), base_name(second)
+    return short if short[0] != short[1] else (first, second)
+
+
 class Progress:
     """Shows iterations: a bar on a terminal, a plain line a second elsewhere, nothing if quiet.
 

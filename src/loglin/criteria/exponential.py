@@ -30,19 +30,16 @@ class ExponentialLoss:
 
     def __init__(
         self,
-        design: Design,
-        gold: Gold,
-        index: FeatureIndex,
-        expected: np.ndarray,  # (features,) or, with input-only features, (features + attributes,)
+        lists: tuple[np.ndarray, np.ndarray, np.ndarray],  # of every sentence's features; see sentence_features
+        expected: np.ndarray,  # (features,)
         instance_weights: np.ndarray | None = None,
         dtype: type = np.float32,
         threads: Threads | None = None,
     ):
         self.threads, self.dtype = threads or Threads(1), np.dtype(dtype)
         self.expected, self.n_features = np.asarray(expected, np.float64), len(expected)
-        lists = sentence_features(design, gold, index, len(expected) > index.n_features)
         self.ptr, self.ids, self.values = lists[0], lists[1], lists[2].astype(dtype)
-        n = max(design.n_sentences, 1)
+        n = max(len(self.ptr) - 1, 1)
         self.share = np.full(n, 1 / n)
         if instance_weights is not None:
             self.share = np.asarray(instance_weights, np.float64) / np.sum(instance_weights)

@@ -155,6 +155,7 @@ class ForestCriterion:
     base: Base
     terms: Sequence[Term]
     observed: np.ndarray  # (features,) of annotated trees
+    fixed: float = 0.0  # what the base gives to them
     threads: Threads = field(default_factory=lambda: Threads(1))
     stochastic: None = None
     evaluations: int = 0
@@ -166,7 +167,7 @@ class ForestCriterion:
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         value, expected = self._sums(weights)
-        return value - float(self.observed @ weights), expected - self.observed
+        return value - self.fixed - float(self.observed @ weights), expected - self.observed
 
     def _sums(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         value, expected = 0.0, np.zeros(self.n_features)

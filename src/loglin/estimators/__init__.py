@@ -7,18 +7,20 @@ import os
 from loglin.estimators.language_model import LanguageModel
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
+from loglin.estimators.parser import Parser
 from loglin.estimators.selection import select_tagger
 from loglin.estimators.tagger import Tagger
 from loglin.methods.settings import NAIVE_BAYES
 from loglin.model import Model, read_arrays
 
-__all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Tagger", "load", "select_tagger"]
+__all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Parser", "Tagger", "load", "select_tagger"]
 
 
-def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel:
+def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel | Parser:
     """The estimator saved in a model file, ready to predict."""
-    if read_arrays(path)[1].get("task") == "language":
-        return LanguageModel.load(path)
+    task = read_arrays(path)[1].get("task")
+    if task in ("language", "parse"):
+        return (LanguageModel if task == "language" else Parser).load(path)
     model = Model.load(path)
     if model.task == "tag":
         return Tagger.from_model(model)

@@ -44,6 +44,10 @@ class SpanIndex:
         return spans and _is_list(self.split_ptr, self.split_rules, self.n_rules)
 
 
+_NO_PTR, _NO_TARGETS = np.zeros(1, np.int64), np.empty(0, np.int32)
+NO_SPANS = SpanIndex(0, 0, _NO_PTR, _NO_TARGETS, _NO_PTR, _NO_TARGETS)  # of no attributes
+
+
 def build_span_index(design: SpanDesign, gold: Constituents, n_rules: int, n_symbols: int) -> SpanIndex:
     """Index the pairs that gold trees hold; the design is of the same sentences."""
     attributes = design.attributes[design.cells(gold)]  # (nodes, templates)

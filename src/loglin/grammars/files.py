@@ -1,6 +1,7 @@
 """Grammar files that people read and edit, in the notation of NLTK.
 
     %start S                          # else the parent of the first rule
+    %signatures notes                 # how unknown words are classed, see features/signatures.py; else by spelling
     S -> NP VP [0.7] | VP [0.3]
     NP -> 'the' N [0.9] | "don't" [0.1]
     N -> 'dog' [0.99] | <UNK-s> [0.01]
@@ -20,14 +21,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from loglin.corpus.files import read_text
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
+from loglin.features.signatures import signature
 from loglin.grammars.grammar import Grammar
 
 TOP = "TOP"
+SPELLING = "spelling"
 TOLERANCE = 2e-3  # by which the probabilities of a symbol may miss one: three digits of each
 
 _TOKEN = re.compile(
@@ -38,6 +42,7 @@ _TOKEN = re.compile(
     )\s*""",
     re.VERBOSE,
 )
+_QUOTED, _ESCAPED = re.compile(r"\\([\\'\"])"), re.compile(r"\\(.)")  # what backslashes are before
 
 
 class Word(NamedTuple):
@@ -54,6 +59,7 @@ Production = tuple[str | Word, ...]  # parent, then children
 class Productions:
     start: str
     rules: dict[Production, float]
+    signatures: str = SPELLING  # the kind of classes of unknown words
 
     def rooted(self) -> tuple[dict[str, float], dict[Production, float]]:
         """The weight of each possible root, and the rules, without those that are a distribution of roots."""
@@ -65,15 +71,17 @@ class Productions:
         return {str(rule[1]): p for rule, p in own.items()}, {r: p for r, p in self.rules.items() if r not in own}
 
     @classmethod
-    def of_roots(cls, roots: Mapping[str, float], rules: dict[Production, float]) -> Productions:
+    def of_roots(
+        cls, roots: Mapping[str, float], rules: dict[Production, float], signatures: str = SPELLING
+    ) -> Productions:
         """What ``rooted`` takes apart."""
-        only = cls(next(iter(roots)), rules)
+        only = cls(next(iter(roots)), rules, signatures)
         if list(roots.values()) == [1.0] and only.rooted()[0] == roots:
             return only
         top = TOP
         while any(top in rule for rule in rules):
             top += "~"
-        return cls(top, {(top, symbol): p for symbol, p in roots.items()} | rules)
+        return cls(top, {(top, symbol): p for symbol, p in roots.items()} | rules, signatures)
 
 
 def read(path: str | os.PathLike, weighted: bool = False, encoding: str = "utf-8") -> Productions:
@@ -96,6 +104,8 @@ def write(path: str | os.PathLike, productions: Productions) -> None:
 def show(productions: Productions) -> str:
     start, rules = productions.start, productions.rules
     parts, parent = [f"%start {shown_symbol(start)}\n"], None
+    if productions.signatures != SPELLING:
+        parts.append(f"%signatures {productions.signatures}\n")
     for rule in sorted(rules, key=lambda rule: (rule[0] != start, rule[0], len(rule), *map(_order, rule))):
         parts += ["\n"] if rule[0] != parent else []
         parent = rule[0]
@@ -114,9 +124,10 @@ def shown_word(word: Word) -> str:
     if word.unknown:
         return f"<{word.text}>"
     quote = '"' if "'" in word.text and '"' not in word.text else "'"
-    return quote + re.sub(rf"[\\{quote}]", r"\\\g<0>", word.text) + quote
+    return quote + word.text.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
 
 
+@lru_cache(maxsize=1 << 16)
 def shown_symbol(symbol: str) -> str:
     if not symbol or "\n" in symbol:
         raise LoglinError(f"the symbol {symbol!r} cannot be written to a grammar file; rename it")
@@ -134,7 +145,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         first = first if begun else number
         line = begun + line.rstrip("\r")
-        begun = line[:-1] + " " if re.search(r"(?<!\\)\\$", line) else ""
+        begun = line[:-1] + " " if line.endswith("\\") and not line.endswith("\\\\") else ""
         if not begun:
             yield first, line
     if begun:
@@ -147,6 +158,7 @@ class _Lines:
     def __init__(self, source: str):
         self.source = source
         self.start: tuple[str, int] | None = None
+        self.signatures: str | None = None
         self.rules: dict[Production, tuple[float | None, int]] = {}
 
     def add(self, number: int, line: str) -> None:
@@ -172,12 +184,21 @@ class _Lines:
         self._add_rule(parent, [], number, place)
 
     def _direct(self, line: str, number: int, place: str) -> None:
-        tokens = list(_tokens(line.removeprefix("%start"), place)) if re.match(r"%start\s", line) else []
+        name, _, rest = line.partition(" ")
+        tokens = list(_tokens(rest, place)) if name in ("%start", "%signatures") else []
         if [kind for kind, _ in tokens] != ["symbol"]:
             raise LoglinError(f"{place}: {line[:60]!r} is no instruction; write %start and one symbol, or remove it")
-        if self.start is not None:
+        value = str(tokens[0][1])
+        if name == "%signatures":
+            try:
+                signature("", False, value)
+            except LoglinError as error:
+                raise LoglinError(f"{place}: {error}") from error
+            self.signatures = value
+        elif self.start is not None:
             raise LoglinError(f"{place}: %start stands in line {self.start[1]} already; keep one of the two")
-        self.start = str(tokens[0][1]), number
+        else:
+            self.start = value, number
 
     def _add_rule(self, parent: str, tokens: list, number: int, place: str) -> None:
         probability = None
@@ -218,7 +239,7 @@ class _Lines:
             Grammar.of(tuple(map(str, rule)) for rule in rules if len(rule) == 2 and isinstance(rule[1], str))
         except LoglinError as error:
             raise LoglinError(f"{self.source}: {error}") from error
-        return Productions(start, rules)
+        return Productions(start, rules, self.signatures or SPELLING)
 
     def _weights(self) -> dict[Production, float]:
         given = {rule: p for rule, (p, _) in self.rules.items() if p is not None}
@@ -260,11 +281,11 @@ def _tokens(line: str, place: str) -> Iterator[tuple[str, str | Word]]:
         if kind in ("single", "double"):
             if not text:
                 raise LoglinError(f"{place}: a word is empty; write something between its quotes")
-            yield "word", Word(re.sub(r"\\([\\'\"])", r"\1", text))
+            yield "word", Word(_QUOTED.sub(r"\1", text) if "\\" in text else text)
         elif kind == "signature":
             yield "word", Word(text, unknown=True)
         elif kind == "symbol":
-            yield "symbol", re.sub(r"\\(.)", r"\1", text)
+            yield "symbol", _ESCAPED.sub(r"\1", text) if "\\" in text else text
         elif kind != "comment":
             yield kind, text
 

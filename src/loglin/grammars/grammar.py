@@ -95,8 +95,8 @@ class Grammar:
 def _children_first(unary: list[tuple[int, int]], names: list[str]) -> list[tuple[int, int]]:
     """Unary rules in such an order that all rules of a symbol precede the rules with it as their child."""
     of_parent: dict[int, list[int]] = {}
-    for parent, child in unary:
-        of_parent.setdefault(parent, []).append(child)
+    for parent, below in unary:
+        of_parent.setdefault(parent, []).append(below)
     ordered: list[tuple[int, int]] = []
     state: dict[int, int] = {}  # 1 while a symbol's children are visited, then 2
     for top in sorted(of_parent):

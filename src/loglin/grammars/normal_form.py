@@ -17,8 +17,7 @@ import numpy as np
 from loglin.corpus.trees import Tree
 from loglin.grammars.files import Production, Word, shown_word
 from loglin.grammars.grammar import Grammar, Rule
-
-INTERMEDIATE = "@"  # begins a symbol that no tree shows
+from loglin.grammars.symbols import is_intermediate
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ def normal_form(rules: Mapping[Production, float], symbols: Iterable[str] = ()) 
 
 
 def rest_symbol(children: Iterable[str | Word]) -> str:
-    return INTERMEDIATE + ",".join(shown_word(c) if isinstance(c, Word) else c for c in children)
+    return "@" + ",".join(shown_word(c) if isinstance(c, Word) else c for c in children)
 
 
 def restored(tree: Tree) -> Tree:
@@ -71,8 +70,9 @@ def restored(tree: Tree) -> Tree:
 
     def finish(node: Tree, below: list[tuple[Tree, ...]]) -> tuple[Tree, ...]:
         children = tuple(part for parts in below for part in parts)
-        label = node.label.removeprefix(INTERMEDIATE)
-        return children if children and label != node.label else (Tree(label, children, node.word),)
+        if children and is_intermediate(node.label):
+            return children
+        return (Tree(node.label.removeprefix("@"), children, node.word),)
 
     return _from_below(tree, finish)[0]
 
@@ -83,11 +83,11 @@ def encoded(tree: Tree) -> Tree:
     def finish(node: Tree, below: list[Tree]) -> Tree:
         if len(below) < 2:
             return Tree(node.label, tuple(below), node.word)
-        below = [Tree(INTERMEDIATE + t.label, word=t.word) if is_bare(t) else t for t in below]
+        below = [Tree(f"@{t.label}", word=t.word) if is_bare(t) else t for t in below]
         right = below.pop()
         names = [child.label for child in node.children]
         while len(below) > 1:
-            right = Tree(INTERMEDIATE + ",".join(names[len(below) - 1 :]), (below.pop(), right))
+            right = Tree(rest_symbol(names[len(below) - 1 :]), (below.pop(), right))
         return Tree(node.label, (below[0], right))
 
     return _from_below(tree, finish)

@@ -24,7 +24,8 @@ class TreeUses:
 def tree_uses(trees: Sequence[Tree], grammar: Grammar, tags: np.ndarray) -> TreeUses:
     """Of trees in normal form (two children or a word); ``tags`` (K,) are the symbols that have words."""
     column = {int(symbol): k for k, symbol in enumerate(tags)}
-    lengths, roots, columns, rows = [], [], [], []
+    lengths, roots, rows = [], [], []
+    columns: list[int] = []
     for t, tree in enumerate(trees):
         before = len(columns)
         rows += _nodes(tree, t, grammar, column, columns)

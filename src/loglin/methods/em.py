@@ -4,8 +4,7 @@
     M step   t(c | a, b) = (n(a, b, c) + λ) / Σ_c′ (n(a, b, c′) + λ)
              e_k(x | c)  = (n_k(c, x) + λ) / Σ_x′ (n_k(c, x′) + λ)         x′: <oov>, if λ > 0, and words that may be c
 
-With β = 1 no step lowers log-likelihood + λ Σ log p, the MAP value under a flat Dirichlet prior (Smith & Eisner 2005,
-footnote 6). Deterministic annealing (Smith & Eisner 2004) begins with a smaller β, under which hills are flatter.
+See methods/climbing.py for what the steps gain.
 
 text ──► chains of sites ──► expected counts (E) ──► HMM (M) ──► expected counts …
 """
@@ -13,39 +12,25 @@ text ──► chains of sites ──► expected counts (E) ──► HMM (M) �
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from loglin.errors import LoglinError
+from loglin.methods.climbing import Callback, Course, EMResult, best_climb
 from loglin.methods.lattice import LatticeText
 from loglin.methods.m_estimation import chosen_columns
 from loglin.methods.settings import EM, checked_value
 from loglin.models import counting
 from loglin.models.hmm import HMM
 from loglin.neighborhoods.lattices import WordLattices
-from loglin.optimize.record import Iteration, StopTraining
 from loglin.parallel.threads import Threads
 
 NOTHING = 1e-60  # a count below it is 0: products of such numbers would leave the quick kernel
 
 Tables = list[np.ndarray]  # (H, S, L + 1) of transitions, then (L, V_k) per emitted column
-Callback = Callable[[Iteration, HMM], None]
-
-
-@dataclass(frozen=True, eq=False)
-class EMResult:
-    hmm: HMM
-    log_likelihood: float  # of the HMM
-    map_value: float  # log-likelihood + λ Σ log of all smoothed probabilities
-    iterations: list[Iteration]  # of all starts; value is −log-likelihood
-    map_values: list[float]  # of every iteration
-    converged: bool
-    stopped: str  # why: a sentence
-    starts: list[float]  # the log-likelihood that each start led to
 
 
 def expectation_maximization(
@@ -56,37 +41,23 @@ def expectation_maximization(
     seed: int,
     threads: Threads | None,
     weight: np.ndarray | None = None,  # (sentences,)
-    callback: Callback | None = None,
+    callback: Callback[HMM] | None = None,
     interrupted: Callable[[], str | None] = lambda: None,
     max_iter: int = 1000,  # of each start
     tol: float = 1e-4,  # of the likelihood, as a part of it
-) -> EMResult:
+) -> EMResult[HMM]:
     """The HMM with the best likelihood that EM reaches; ``settings`` are those of methods.settings.EM."""
     chosen = _checked(settings)
     hidden = HiddenText(text, labels, order, chosen["columns"], chosen["smoothing"], weight, threads)
-    rng, course = np.random.default_rng(seed), Course(callback, interrupted)
-    climbs: list[Climb] = []
-    while len(climbs) < chosen["starts"] and not (climbs and climbs[-1].ended):
-        start = hidden.start("random" if climbs else chosen["start"], rng)
-        climbs.append(climb(hidden, start, chosen["annealing"], chosen["annealing_rate"], max_iter, tol, course))
-    best = max(climbs, key=lambda c: c.log_likelihood)
-    stopped = climbs[-1].stopped if climbs[-1].ended else best.stopped
-    if len(climbs) > 1:
-        stopped += f"; the best of {len(climbs)} starts is kept"
-    if hidden.alike.any() and chosen["start"] != "random":
-        names = [str(labels[c]) for c in np.flatnonzero(hidden.alike)]
-        listed = ", ".join(names[:3]) + ", …" * (len(names) > 3)
-        stopped += f"; emissions of labels with the same words as another ({listed}) started at random"
-    return EMResult(
-        best.hmm,
-        best.log_likelihood,
-        best.map_value,
-        course.iterations,
-        course.map_values,
-        best.converged and not climbs[-1].ended,
-        stopped,
-        [c.log_likelihood for c in climbs],
-    )
+    rng, course = np.random.default_rng(seed), Course[HMM](callback, interrupted)
+    starts = (hidden.start("random" if n else chosen["start"], rng) for n in range(chosen["starts"]))
+    found = best_climb(hidden, starts, chosen["annealing"], chosen["annealing_rate"], max_iter, tol, course)
+    if not hidden.alike.any() or chosen["start"] == "random":
+        return found
+    names = [str(labels[c]) for c in np.flatnonzero(hidden.alike)]
+    listed = ", ".join(names[:3]) + ", …" * (len(names) > 3)
+    stopped = f"{found.stopped}; emissions of labels with the same words as another ({listed}) started at random"
+    return replace(found, stopped=stopped)
 
 
 def _checked(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,9 +171,12 @@ class HiddenText:
         return self.smoothing * math.fsum(float(np.log(table[possible]).sum()) for table, possible in tables)
 
     def gradient_norm(self, hmm: HMM, counts: Tables) -> float:
-        """Of the MAP value by the logits of all rows, n(x) − p(x) Σ n: zero where EM stands still."""
+        """Of the MAP value by the logits of all rows, n(x) − p(x) Σ n."""
         tables = zip(_tables(hmm), counts, strict=True)
         return math.sqrt(sum(float(np.square(n - p * n.sum(axis=-1, keepdims=True)).sum()) for p, n in tables))
+
+    def active(self, hmm: HMM) -> int:
+        return sum(int(np.count_nonzero(table)) for table in _tables(hmm))
 
 
 def _tables(hmm: HMM) -> Tables:
@@ -222,62 +196,3 @@ def _alike(text: LatticeText, used: np.ndarray) -> np.ndarray:
     allowed = np.unique(allowed[used], axis=0)
     _, group, size = np.unique(allowed, axis=1, return_inverse=True, return_counts=True)
     return (size[group.reshape(-1)] > 1) & allowed.any(axis=0)
-
-
-@dataclass
-class Course:
-    """The iterations of all starts as one, told to a callback."""
-
-    callback: Callback | None
-    interrupted: Callable[[], str | None]
-    began: float = field(default_factory=time.perf_counter)
-    iterations: list[Iteration] = field(default_factory=list)
-    map_values: list[float] = field(default_factory=list)
-
-    def note(self, hmm: HMM, log_likelihood: float, map_value: float, norm: float) -> None:
-        number, seconds = len(self.iterations) + 1, time.perf_counter() - self.began
-        active = sum(int(np.count_nonzero(table)) for table in _tables(hmm))
-        self.iterations.append(Iteration(number, -log_likelihood, norm, active, number, seconds))
-        self.map_values.append(map_value)
-        if self.callback is not None:
-            self.callback(self.iterations[-1], hmm)
-        if reason := self.interrupted():
-            raise StopTraining(reason)
-
-
-@dataclass(frozen=True, eq=False)
-class Climb:
-    """Where one start led to."""
-
-    hmm: HMM
-    log_likelihood: float
-    map_value: float
-    stopped: str
-    converged: bool = False
-    ended: bool = False  # by a request, which holds for all starts
-
-
-def climb(hidden: HiddenText, hmm: HMM, beta: float, rate: float, max_iter: int, tol: float, course: Course) -> Climb:
-    """EM from one start, in rounds of rising β up to 1, each until its likelihood hardly changes.
-
-    The likelihood decides, not the MAP value: the prior has far more terms, which hide what text still teaches.
-    """
-    before = math.nan
-    for _ in range(max_iter):
-        value, counts = hidden.expected(hmm, beta)
-        log_likelihood = value if beta == 1 else hidden.log_likelihood(hmm)
-        reached = Climb(hmm, log_likelihood, log_likelihood + hidden.log_prior(hmm), "")
-        try:
-            course.note(hmm, log_likelihood, reached.map_value, hidden.gradient_norm(hmm, counts))
-        except StopTraining as stop:
-            return replace(reached, stopped=str(stop), ended=True)
-        settled = abs(value - before) <= tol * abs(value)
-        if settled and beta == 1:
-            stopped = f"the likelihood changed by less than tol = {tol:g} of itself"
-            return replace(reached, stopped=stopped, converged=True)
-        before = value
-        if settled:
-            beta, before = min(1.0, beta * rate), math.nan
-        hmm = hidden.maximized(counts)
-    at = "" if beta == 1 else f", while annealing was at {beta:.3g}"
-    return replace(reached, stopped=f"max_iter = {max_iter} iterations were reached before convergence{at}")

@@ -182,8 +182,9 @@ def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:
         raise LoglinError(
             "the base model's expectations are no finite numbers; it may not end its sentences: smooth it"
         )
+    lists = sentence_features(p.design, p.gold, p.index, len(expected) > p.index.n_features)
     if not np.all(p.l2 > 0):
-        loss = ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, np.float64, p.threads)
+        loss = ExponentialLoss(lists, expected, p.weight, np.float64, p.threads)
         missed, proven = loss.outside(float(p.l1.min(initial=0.0)))
         if missed > NEARLY:
             raise LoglinError(
@@ -191,4 +192,4 @@ def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:
                 "model expects features in a mixture that no weighting of the training sentences gives "
                 f"({missed:.0%} of it is missed); set l2 above 0"
             )
-    return Method(lambda dtype: ExponentialLoss(p.design, p.gold, p.index, expected, p.weight, dtype, p.threads))
+    return Method(lambda dtype: ExponentialLoss(lists, expected, p.weight, dtype, p.threads))

@@ -68,6 +68,23 @@ CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "margin": CRITERIA["margin"] | {"loss": ("squared-hinge", ("squared-hinge", "softmax"))},
     "least-squares": {},
 }
+# of parsers; see parser_training.py
+_LEXICON: dict[str, tuple[Any, Any]] = {"rare": (1, WHOLE), "smoothing": (0.1, NUMBER)}
+_ON_PCFG = _LEXICON | {"base": ("pcfg", ("pcfg", "lexicon"))}
+_GRAMMAR: dict[str, tuple[Any, Any]] = {"symbols": (0, WHOLE), "starts": (1, WHOLE), "deviation": (0.3, NUMBER)}
+PARSERS: dict[str, dict[str, tuple[Any, Any]]] = {
+    "pcfg": dict(_LEXICON),
+    "mecfg": dict(_LEXICON),
+    "piecewise": _LEXICON
+    | {"threshold": (15.0, NUMBER), "iterations": (10, WHOLE)}
+    | {"decoding": ("local", ("local", "global", "nota"))},
+    "crf": dict(_ON_PCFG),
+    "perceptron": _ON_PCFG | {"averaged": (True, FLAG)},
+    "m-estimation": _LEXICON | {"keep_base": (True, FLAG)},
+    "em": _LEXICON | _GRAMMAR,
+    "contrastive": _LEXICON | _GRAMMAR,
+    "mixture": _LEXICON | _GRAMMAR | {"weight": (1.0, NUMBER)},
+}
 PARTIAL = (
     *LATENT,
     "crf",
@@ -82,7 +99,7 @@ PARTIAL = (
 
 def checked_settings(criterion: str, given: Mapping | None, task: str = "tag") -> dict[str, Any]:
     """Settings with defaults, or an error that names the mistake."""
-    criteria = CRITERIA if task == "tag" else CLASSIFIERS
+    criteria = {"tag": CRITERIA, "parse": PARSERS}.get(task, CLASSIFIERS)
     if criterion not in criteria:
         raise LoglinError(f"no criterion is called {criterion!r}; there are {', '.join(criteria)}")
     known = criteria[criterion]

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.grammars import files
-from loglin.grammars.files import Production, Productions, Word
+from loglin.grammars.files import SPELLING, Production, Productions, Word
 from loglin.grammars.grammar import Grammar
 from loglin.grammars.normal_form import encoded, normal_form
 from loglin.grammars.pieces import piece
@@ -27,6 +28,7 @@ from loglin.models.branching import PROPER, Branching
 from loglin.models.lexicon import Lexicon
 from loglin.models.tree_sampling import Sampler
 from loglin.structures.automaton import reachable
+from loglin.structures.forest import Forest
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,12 +64,14 @@ class PCFG:
         return pcfg
 
     @classmethod
-    def of_productions(cls, roots: Mapping[str, float], rules: Mapping[Production, float]) -> PCFG:
+    def of_productions(
+        cls, roots: Mapping[str, float], rules: Mapping[Production, float], signatures: str = SPELLING
+    ) -> PCFG:
         """From rules of any length, which are brought into normal form."""
         form = normal_form(rules, [*roots, *(str(rule[0]) for rule in rules)])
         prior = np.zeros(form.grammar.n_symbols)
         prior[[form.grammar.number[symbol] for symbol in roots]] = list(roots.values())
-        lexicon = Lexicon.table(form.lexical, form.grammar.number)
+        lexicon = replace(Lexicon.table(form.lexical, form.grammar.number), signatures=signatures)
         return cls(form.grammar, _log(form.weights), _log(prior), lexicon)
 
     @classmethod
@@ -79,7 +83,7 @@ class PCFG:
             totals[rule[0]] = totals.get(rule[0], 0.0) + p
         # what is written with few digits misses one by a little, and is then a grammar that seems to lose trees
         exact = {r: p / totals[r[0]] if abs(totals[r[0]] - 1) > 1e-12 else p for r, p in productions.rules.items()}
-        return cls.of_productions(*Productions(productions.start, exact).rooted())
+        return cls.of_productions(*replace(productions, rules=exact).rooted(), productions.signatures)
 
     def write(self, path: str | os.PathLike) -> None:
         """A grammar file in normal form, which ``read`` takes."""
@@ -93,23 +97,18 @@ class PCFG:
         for row, tag, p in zip(terminal, tags, np.exp(lexicon.log_p).tolist(), strict=True):
             rules[symbols[tag], lexicon.terminals[row]] = p
         roots = {symbols[s]: float(np.exp(self.roots[s])) for s in np.flatnonzero(self.roots > -np.inf)}
-        return Productions.of_roots(roots, rules)
+        return Productions.of_roots(roots, rules, lexicon.signatures)
 
     @classmethod
-    def count(cls, trees: Iterable[Tree], smoothing: float = 0.1, rare: int = 1) -> PCFG:
-        """Relative frequencies of the rules and roots of binary trees, with a smoothed lexicon (models/lexicon.py)."""
+    def count(cls, trees: Iterable[Tree], **lexicon_options: Any) -> PCFG:
+        """Relative frequencies of the rules and roots of binary trees, with a smoothed lexicon (Lexicon.count)."""
         rules: Counter[tuple[str, ...]] = Counter()
         roots: Counter[str] = Counter()
         sentences = []
         for tree in trees:
             roots[tree.label] += 1
             sentences.append([(str(leaf.word), leaf.label) for leaf in tree.leaves()])
-            ahead = [tree]
-            while ahead:
-                node = ahead.pop()
-                if node.children:
-                    rules[(node.label, *(child.label for child in node.children))] += 1
-                    ahead += node.children
+            rules.update(_rule(node) for node in tree.nodes() if node.children)
         if not roots:
             raise LoglinError("there are no trees to count a grammar from; give at least one")
         tags = Counter(tag for sentence in sentences for _, tag in sentence)
@@ -117,7 +116,7 @@ class PCFG:
         for rule, n in rules.items():
             total[rule[0]] += n
         grammar = Grammar.of(rules, sorted(total))
-        lexicon = Lexicon.count(sentences, grammar.number, smoothing, rare)
+        lexicon = Lexicon.count(sentences, grammar.number, **lexicon_options)
         shares = [tags[grammar.symbols[t]] / total[grammar.symbols[t]] for t in lexicon.tags.tolist()]
         p = np.array([rules[rule] / total[rule[0]] for rule in grammar.rules])
         prior = np.array([roots[symbol] for symbol in grammar.symbols]) / roots.total()
@@ -198,17 +197,15 @@ class PCFG:
         o of its root times all of its rules times i of the symbols that it leaves open.
         """
         top = encoded(piece(part) if isinstance(part, str) else part)
-        count, ahead = self.outside[self._symbol(top.label)], [top]
-        while ahead:
-            node = ahead.pop()
+        count = self.outside[self._symbol(top.label)]
+        for node in top.nodes():
             if node.word is not None:
                 count *= np.exp(self._word(node.word)[self._symbol(node.label)])
             elif not node.children:
                 count *= self.inside[self._symbol(node.label)]
             else:
-                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                rule = self.grammar.rule_number.get(_rule(node))
                 count *= 0.0 if rule is None else np.exp(self.rules[rule])
-                ahead += node.children
         return float(count)
 
     def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
@@ -224,13 +221,10 @@ class PCFG:
         column = {self.grammar.symbols[s]: k for k, s in enumerate(self.lexicon.tags.tolist())}
         for t, leaf in enumerate(leaves):
             score += words[t, column[leaf.label]] if leaf.label in column else -np.inf
-        ahead = [top]
-        while ahead:
-            node = ahead.pop()
+        for node in top.nodes():
             if node.children:
-                rule = self.grammar.rule_number.get((node.label, *(child.label for child in node.children)))
+                rule = self.grammar.rule_number.get(_rule(node))
                 score += -np.inf if rule is None else self.rules[rule]
-                ahead += node.children
         return float(score)
 
     def _symbol(self, name: str) -> int:
@@ -249,7 +243,13 @@ class PCFG:
         found[self.lexicon.tags[self.lexicon.columns[entries]]] = self.lexicon.log_p[entries]
         return found
 
-    # ------------------------------------------------------------------ samples
+    # ------------------------------------------------------------------ sentences and samples
+
+    def forest(self, words: Sequence[str]) -> Forest:
+        """All trees of a sentence: its partition is log p(words), and what it expects is expected given the words."""
+        leaves = np.full((len(words), self.grammar.n_symbols), -np.inf)
+        leaves[:, self.lexicon.tags] = self.lexicon.scores(words)
+        return Forest(self.grammar, leaves, self.rules, self.roots)
 
     def sample(self, n: int, rng: np.random.Generator, max_length: int = 1000) -> list[Tree]:
         """n independent trees; those of more than max_length words are drawn again."""
@@ -259,6 +259,10 @@ class PCFG:
                 "conditioned(), the grammar of trees that do"
             )
         return Sampler(self.grammar, self.rules, self.roots, self.lexicon).trees(n, rng, max_length)
+
+
+def _rule(node: Tree) -> tuple[str, ...]:
+    return (node.label, *(child.label for child in node.children))
 
 
 def _log(p: np.ndarray) -> np.ndarray:

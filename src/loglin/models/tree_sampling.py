@@ -72,16 +72,10 @@ class Sampler:
         return found
 
     def _tree(self, derivation: list[tuple[int, int]]) -> Tree:
-        done: list[Tree] = []  # subtrees, the leftmost last
-        for symbol, become in reversed(derivation):
-            if become < 0:
-                done.append(Tree(self.symbols[symbol], word=self.words[-1 - become]))
-            else:
-                n = len(self.children[become])
-                children = tuple(reversed(done[-n:]))
-                del done[-n:]
-                done.append(Tree(self.symbols[symbol], children))
-        return done[0]
+        labels = [self.symbols[symbol] for symbol, _ in derivation]
+        n_children = [len(self.children[become]) if become >= 0 else 0 for _, become in derivation]
+        words = [self.words[-1 - become] if become < 0 else None for _, become in derivation]
+        return Tree.from_preorder(labels, n_children, words)
 
 
 def _choice(sums: list[float], uniform: float) -> int:

@@ -8,17 +8,16 @@ Where some label finds none, everything is drawn farther apart, and in the end o
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.neighborhoods.drawing import Drawing
+from loglin.pictures import FONT, document, text_width, xml
 
 MOST = 500  # arcs in a picture
-RADIUS, FONT, GAP = 13.0, 13.0, 4.0
+RADIUS, GAP = 13.0, 4.0
 COLUMN, ROW = 60.0, 80.0  # least distance of states, besides what their words need
 BENDS = [0.0, 0.35, -0.35, 0.7, -0.7, 1.1, -1.1, 1.6, -1.6]  # of an arc, in rows
 PLACES = [0.5 + sign * step for step in np.linspace(0, 0.35, 11) for sign in (1, -1)]  # of a label, on the way
@@ -35,7 +34,7 @@ class Label:
     @property
     def box(self) -> tuple[float, float, float, float]:
         """Left, top, right, bottom."""
-        half, height = 0.5 * max(map(_width, self.lines)) + GAP, 0.6 * FONT * len(self.lines) + GAP / 2
+        half, height = 0.5 * max(map(text_width, self.lines)) + GAP, 0.6 * FONT * len(self.lines) + GAP / 2
         x, y = self.place.tolist()
         return x - half, y - height, x + half, y + height
 
@@ -60,29 +59,23 @@ def svg(drawing: Drawing, title: str) -> str:
     corners = np.concatenate([picture.places - 3 * RADIUS, picture.places + RADIUS, boxes[:, :2], boxes[:, 2:], curves])
     (left, top), (right, bottom) = corners.min(axis=0) - 8, corners.max(axis=0) + 8
     own = set(zip(drawing.observed, drawing.observed[1:], strict=False))
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{bottom - top:.0f}" '
-        f'viewBox="{left:.1f} {top:.1f} {right - left:.1f} {bottom - top:.1f}" '
-        f'font-family="Helvetica, Arial, sans-serif" font-size="{FONT:g}" text-anchor="middle">',
-        f"<title>{_xml(title)}</title>",
+    content = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="8" markerHeight="8" '
         'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0.5 L8 4 L0 7.5 z"/></marker></defs>',
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" fill="white"/>',
         '<g fill="none" stroke="black" marker-end="url(#head)">',
         f'<path d="M{-2.6 * RADIUS:.1f} 0 L{-RADIUS:.1f} 0"/>',
         *(_curve(*_trimmed(arc), 2.0 if pair in own else 1.0) for pair, arc in picture.arcs.items()),
         "</g>",
         *(_circle(q, place, drawing) for q, place in enumerate(picture.places.tolist())),
         *(_text(label, pair in own) for pair, label in picture.labels.items()),
-        "</svg>",
     ]
-    return "\n".join(lines) + "\n"
+    return document((left, top, right, bottom), title, content)
 
 
 def layout(drawing: Drawing) -> Picture:
     """Where everything stands: so far apart that labels cover no state, no label and, at best, no other arc."""
     grid, between = _grid(drawing), drawing.between()
-    column = COLUMN + max([0.0, *(_width(label) for labels in between.values() for label in labels)])
+    column = COLUMN + max([0.0, *(text_width(label) for labels in between.values() for label in labels)])
     lines = max([1, *map(len, between.values())])
     tried: list[tuple[tuple[int, int], Picture]] = []
     for scale in SCALES if len(between) <= MANY else CROWDED:
@@ -193,16 +186,6 @@ def _text(label: Label, own: bool) -> str:
     size = f'width="{right - left - GAP:.1f}" height="{below - above - GAP:.1f}"'
     box = f'<rect x="{left + GAP / 2:.1f}" y="{above + GAP / 2:.1f}" {size} fill="white"/>'
     return box + "".join(
-        f'<text x="{x:.1f}" y="{first + 1.2 * FONT * k:.1f}"{bold}>{_xml(line)}</text>'
+        f'<text x="{x:.1f}" y="{first + 1.2 * FONT * k:.1f}"{bold}>{xml(line)}</text>'
         for k, line in enumerate(label.lines)
     )
-
-
-def _width(text: str) -> float:
-    """Of a line, about: letters of the West are narrower than ideographs."""
-    return FONT * sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.62 for c in text)
-
-
-def _xml(text: str) -> str:
-    """What XML can hold: control characters become a replacement sign."""
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))

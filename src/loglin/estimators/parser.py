@@ -1,0 +1,205 @@
+"""Trees: ``Parser``, a weighted context-free grammar as an estimator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from loglin.corpus.trees import Tree
+from loglin.errors import LoglinError
+from loglin.grammars.transforms import TreeCoder
+from loglin.models.pcfg import PCFG
+from loglin.parser_model import ParserModel
+from loglin.parser_options import ParserOptions
+from loglin.parser_training import model_of_pcfg, train_parser
+from loglin.parseval import evaluate_trees
+from loglin.parsing import MEMORY, Parse, SpanExplanation, TreeDecoder
+
+
+class Parser(BaseEstimator):
+    """A parser trained from trees, from sentences, or from both.
+
+    Parameters
+    ----------
+    criterion : how weights are estimated: "pcfg" counts a generative grammar; "mecfg" normalizes every rule at its
+        span; "piecewise" adds none-of-the-above instances (PT-CFG); "crf" is the conditional likelihood of whole trees
+        (CRF-CFG); "perceptron" (averaged); "m-estimation" with a PCFG as base. From sentences without trees: "em",
+        "contrastive", and "mixture" of both (docs/parsing.md).
+    template : a template file's name or text, or "paper" or "spans": attributes of spans (R, L), of split points (S)
+        and of words (U).
+    grammar : a file of rules to start from, in the place of those of the trees.
+    horizontal, vertical : how many sisters and ancestors a symbol remembers.
+    annotations : names of Klein and Manning's annotations, or "klein-manning" for all.
+    max_length : longer sentences are left out of training.
+    l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    neighborhood : what contrastive estimation compares a sentence with.
+    settings : of the criterion, such as {"threshold": 5} for "piecewise".
+    threads : default all cores; the weights are the same for any number.
+    memory : bytes that the chart of a sentence may take; longer sentences are flagged, not parsed.
+    callbacks : functions called with every ``Iteration``.
+    """
+
+    def __init__(
+        self,
+        criterion: str = "crf",
+        *,
+        template: str | os.PathLike | None = None,
+        grammar: str | os.PathLike | None = None,
+        horizontal: int | None = 2,
+        vertical: int = 1,
+        annotations: str | Sequence[str] = (),
+        max_length: int | None = None,
+        l1: float = 0.0,
+        l2: float = 1.0,
+        max_iter: int = 200,
+        tol: float = 1e-3,
+        neighborhood: Any = None,
+        settings: Mapping | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+        memory: int = MEMORY,
+        callbacks: Sequence[Callable] | None = None,
+    ):
+        self.criterion = criterion
+        self.template = template
+        self.grammar = grammar
+        self.horizontal = horizontal
+        self.vertical = vertical
+        self.annotations = annotations
+        self.max_length = max_length
+        self.l1 = l1
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tol = tol
+        self.neighborhood = neighborhood
+        self.settings = settings
+        self.threads = threads
+        self.seed = seed
+        self.memory = memory
+        self.callbacks = callbacks
+
+    # ------------------------------------------------------------------ training
+
+    def fit(self, trees: Iterable[Tree | str], unlabeled: Iterable[Sequence[str]] | None = None) -> Parser:
+        """Learn from trees, given as ``Tree`` or in brackets; "mixture" from sentences too, "em" and "contrastive" from
+        sentences (lists of words) in the place of trees.
+        """
+        return self._adopt(train_parser(as_trees(trees), self._options(), self._call))
+
+    def _options(self) -> ParserOptions:
+        return ParserOptions(
+            self.criterion,
+            TreeCoder(self.horizontal, self.vertical, self._names),
+            self.template,
+            self.grammar,
+            self.l1,
+            self.l2,
+            self.max_iter,
+            self.tol,
+            self.threads,
+            self.seed,
+            self.max_length,
+            self.neighborhood,
+            self.settings,
+        )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.annotations,) if isinstance(self.annotations, str) else tuple(self.annotations)
+
+    def _call(self, iteration: Any) -> None:
+        for callback in self.callbacks or ():
+            callback(iteration)
+
+    def _adopt(self, model: ParserModel) -> Parser:
+        self.model_ = model
+        self.decoder_ = TreeDecoder(model, self.threads, self.memory)
+        return self
+
+    # ------------------------------------------------------------------ parsing
+
+    def parse(self, sentences: Sequence[Sequence[str]], decode: str = "best") -> list[Parse]:
+        """The best tree of every sentence, or with "max-recall" the tree of its likeliest spans."""
+        check_is_fitted(self)
+        return self.decoder_.best(sentences, decode)
+
+    def predict(self, sentences: Sequence[Sequence[str]]) -> list[Tree]:
+        """The best trees alone."""
+        return [parse.tree for parse in self.parse(sentences)]
+
+    def parse_nbest(self, sentences: Sequence[Sequence[str]], n: int = 10) -> list[list[Parse]]:
+        """The n best trees of every sentence, with their probabilities."""
+        check_is_fitted(self)
+        return self.decoder_.nbest(sentences, n)
+
+    def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:
+        """(label, begin, end, probability) of the constituents that are likelier than ``least``."""
+        check_is_fitted(self)
+        return self.decoder_.marginals(sentence, least)
+
+    def explain(self, sentence: Sequence[str], span: tuple[int, int]) -> SpanExplanation:
+        """Why the words from span[0] up to span[1] are what they are."""
+        check_is_fitted(self)
+        return self.decoder_.explain(sentence, *span)
+
+    def sample(self, sentence: Sequence[str], n: int = 1, seed: int | None = None) -> list[Tree]:
+        """Trees of a sentence drawn by their probabilities."""
+        check_is_fitted(self)
+        return self.decoder_.sample(sentence, n, np.random.default_rng(self.seed if seed is None else seed))
+
+    def score(self, trees: Iterable[Tree | str], y: Any = None) -> float:
+        """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""
+        check_is_fitted(self)
+        gold = [g for g in map(self._gold, as_trees(trees)) if g is not None]
+        return evaluate_trees(gold, self.predict([tree.words() for tree in gold])).f1
+
+    def _gold(self, tree: Tree) -> Tree | None:
+        coder = self.model_.coder
+        return tree if coder is None else coder.strip(tree)
+
+    # ------------------------------------------------------------------ grammars and files
+
+    @property
+    def pcfg_(self) -> PCFG:
+        """The grammar with its lexicon, and rules and roots as the base model weighs them."""
+        check_is_fitted(self)
+        model = self.model_
+        return PCFG(model.grammar, model.base.rules, model.base.roots, model.lexicon)
+
+    @classmethod
+    def from_grammar(cls, grammar: PCFG | str | os.PathLike, **parameters: Any) -> Parser:
+        """A parser with the probabilities of a grammar, or of a grammar file."""
+        pcfg = grammar if isinstance(grammar, PCFG) else PCFG.read(grammar)
+        return cls("pcfg", **parameters)._adopt(model_of_pcfg(pcfg))
+
+    def save(self, path: str | os.PathLike) -> None:
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, threads: int | None = None, memory: int = MEMORY) -> Parser:
+        return cls.from_model(ParserModel.load(path), threads, memory)
+
+    @classmethod
+    def from_model(cls, model: ParserModel, threads: int | None = None, memory: int = MEMORY) -> Parser:
+        coder = model.coder or TreeCoder()
+        settings = (coder.horizontal, coder.vertical, coder.annotations)
+        names = ("horizontal", "vertical", "annotations")
+        parser = cls(model.record.get("criterion", "pcfg"), threads=threads, memory=memory)
+        return parser.set_params(**dict(zip(names, settings, strict=True)))._adopt(model)
+
+
+def as_trees(trees: Iterable[Tree | str]) -> list[Tree]:
+    """Trees, of which some may be written in brackets."""
+    found = []
+    for number, tree in enumerate(trees):
+        if not isinstance(tree, Tree | str):
+            raise LoglinError(f"tree {number} is {tree!r}; give a Tree, or a string such as (S (NN word))")
+        found.append(Tree.parse(tree) if isinstance(tree, str) else tree)
+    return found

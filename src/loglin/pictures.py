@@ -1,0 +1,56 @@
+"""What drawings in the terminal and in SVG share: how wide a text is, what may stand in it, the file around it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from html import escape
+
+FONT = 13.0  # size of letters in SVG
+_JOINERS = "\u200c\u200d"  # without width, but part of words in Persian or Hindi
+
+
+def printable(text: str) -> str:
+    """Characters that would steer a terminal, or that XML cannot hold, become a replacement sign."""
+    return "".join(c if c.isprintable() or c in _JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def columns(text: str) -> int:
+    """Of a terminal: ideographs take two, marks on other characters none."""
+    return sum(map(_columns, text))
+
+
+def _columns(c: str) -> int:
+    if unicodedata.category(c) in ("Mn", "Me", "Cf") or "\u1160" <= c <= "\u11ff":  # the rest of a Korean syllable
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def text_width(text: str) -> float:
+    """Of a line of SVG, about: in Helvetica ideographs are wider than capitals, and these than other letters."""
+    return FONT * sum(_em(c) for c in text)
+
+
+def _em(c: str) -> float:
+    if _columns(c) != 1:
+        return float(_columns(c) // 2)
+    return 0.95 if c in "MW@%mw" else 0.75 if c.isupper() else 0.6
+
+
+def xml(text: str) -> str:
+    return escape(printable(text))
+
+
+def document(box: tuple[float, float, float, float], title: str, content: Iterable[str]) -> str:
+    """The SVG file of what lies in the box (left, top, right, bottom), on white, so that dark pages show it too."""
+    left, top, right, bottom = box
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{bottom - top:.0f}" '
+        f'viewBox="{left:.1f} {top:.1f} {right - left:.1f} {bottom - top:.1f}" '
+        f'font-family="Helvetica, Arial, sans-serif" font-size="{FONT:g}" text-anchor="middle">',
+        f"<title>{xml(title)}</title>",
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" fill="white"/>',
+        *content,
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
