@@ -151,7 +151,7 @@ def test_forests_that_are_masked_already(margin, **given):
         assert best is None or certified.best.score == pytest.approx(best.score, **CLOSE)
 
 
-@pytest.mark.parametrize("margin", [0.0, 2.0])
+@pytest.mark.parametrize("margin", [0.0, 2.0, 50.0])
 def test_unary_rules_that_stay_apart(margin):
     """Merging S1 … with their like keeps the order of unary rules."""
     grammar = Grammar.of(
@@ -163,11 +163,27 @@ def test_unary_rules_that_stay_apart(margin):
         case = Attributed(seed, [4, 3, 1], 3, 5, 0)
         case.grammar, N = grammar, grammar.n_symbols
         rng = np.random.default_rng(seed)
-        case.tags, case.roots, case.rules = np.arange(N), rng.normal(size=N), rng.normal(size=grammar.n_rules)
+        case.tags, case.roots, case.rules = np.arange(N), np.full(N, -INF), rng.normal(size=grammar.n_rules)
+        case.roots[grammar.number["S^1"]] = 0.0  # so that over the whole sentence A and B stand below S only
         case.leaves = rng.normal(size=(8, N))
         case.spans[2] %= grammar.n_rules + N
         case.splits[2] %= len(grammar.binary)
         check_bound(case, projection, margin)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 4), margin=MARGINS)
+def test_scores_of_every_cell_and_split(seed, n, margin):
+    case = Case(seed, n, 4, 8, 0, 3.0, per_cell=True, splits=True)
+    forest = case.forest()
+    forests, scores, projection = forest._forests, forest._scores, merging(case.grammar, 2, seed)
+    masked, (bound,) = prune(forests, scores, projection, margin)
+    truth = sorted((score for _, score in case.listed().listing), reverse=True)
+    left_out = case.listed(allowed=~masked.layout.masks[masked.layout.mask_of]).listing  # every item of them is
+    assert max(truth, default=-INF) <= bound + 1e-9
+    assert max((score for _, score in left_out), default=-INF) <= bound - margin + 1e-9
+    (found,) = best_pruned(forests, scores, projection, margin)
+    assert (found.best.score if found.best else -INF) == pytest.approx(max(truth, default=-INF))
 
 
 @pytest.mark.parametrize("name", ["del1word", "trans1"])
