@@ -65,7 +65,8 @@ def test_words_at_spans_against_samples(pcfg):
     for place in ("first", "last"):
         for short in (True, False):
             seen = [(rule, w) for rule, w, p, s in counts[0] if (p, s) == (place, short)]
-            found = spans.expected(*np.array(seen).T, place, *((2, 2) if short else (3, None)))
+            rules, words = np.array(seen).T
+            found = spans.expected(rules, {place: words}, *((2, 2) if short else (3, None)))
             for (rule, w), mean in zip(seen, found.tolist(), strict=True):
                 if mean * n > 10:
                     total, squares = (c[rule, w, place, short] for c in counts)

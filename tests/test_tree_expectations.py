@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ from test_pcfg import ENGLISH, FINITE, doubling, listing
 EDGE = -1
 
 
-def uses(tree):
-    """(rule, length, place, word) of every use of a rule that is not a word's, by the listed tree."""
+def words_around(tree):
+    """(rule, length, words by place) of every use of a rule that is not a word's, by the listed tree."""
     words = oracle.tree_yield(tree)
     for rule, ends in oracle.tree_uses(tree):
         if len(rule) == 2 and rule[1] == words[ends[0]]:
@@ -27,8 +28,14 @@ def uses(tree):
         at = {"first": i, "last": j - 1, "before": i - 1, "after": j}
         if len(ends) == 3:
             at |= {"split-left": ends[1] - 1, "split-right": ends[1]}
-        for place, t in at.items():
-            yield rule, j - i, place, words[t] if 0 <= t < len(words) else EDGE
+        yield rule, j - i, {place: words[t] if 0 <= t < len(words) else EDGE for place, t in at.items()}
+
+
+def uses(tree):
+    """(rule, length, place, word) of every use."""
+    for rule, length, words in words_around(tree):
+        for place, word in words.items():
+            yield rule, length, place, word
 
 
 def expected(trees):
@@ -52,13 +59,46 @@ def all_pairs(pcfg, place):
 def test_against_enumeration(place, shortest, longest):
     pcfg, counts = PCFG.of(FINITE), expected(listing(FINITE))
     rules, words, names = all_pairs(pcfg, place)
-    found = Spans(pcfg).expected(rules, words, place, shortest, longest)
+    found = Spans(pcfg).expected(rules, {place: words}, shortest, longest)
     wanted = Counter()
     for (rule, length, at, word), n in counts.items():
         if at == place and shortest <= length <= (longest or 99):
             wanted[rule, word] += n
     assert sum(wanted.values()) > 0 or shortest > (longest or 99)
     np.testing.assert_allclose(found, [wanted[name] for name in names], atol=1e-14)
+
+
+TOGETHER = [("first", "last"), ("before", "first"), ("last", "after"), ("split-left", "split-right")]
+TOGETHER += [("before", "last"), ("first", "after", "split-right"), ("before", "split-left", "last")]
+
+
+@pytest.mark.parametrize("places", TOGETHER, ids="+".join)
+@pytest.mark.parametrize(("shortest", "longest"), [(1, None), (2, 2), (3, None), (2, 3)])
+def test_several_words_against_enumeration(places, shortest, longest):
+    pcfg, wanted = PCFG.of(FINITE), Counter()
+    for tree, p in listing(FINITE):
+        for rule, length, words in words_around(tree):
+            if len(rule) == 3 and shortest <= length <= (longest or 99):
+                wanted[rule, *(words[place] for place in places)] += p
+    words = [[*range(len(pcfg.lexicon.terminals)), *([EDGE] if p in ("before", "after") else [])] for p in places]
+    rows = list(product(range(len(pcfg.grammar.binary)), *words))
+    rules, *numbers = np.array(rows).T
+    found = Spans(pcfg).expected(rules, dict(zip(places, numbers, strict=True)), shortest, longest)
+    names = [(pcfg.grammar.rules[r], *(w if w == EDGE else pcfg.lexicon.text(w) for w in ws)) for r, *ws in rows]
+    assert len(wanted) > 5
+    np.testing.assert_allclose(found, [wanted[name] for name in names], atol=1e-14)
+
+
+def test_lengths_alone_against_enumeration():
+    pcfg, wanted = PCFG.of(FINITE), Counter()
+    for tree, p in listing(FINITE):
+        for rule, length, _ in words_around(tree):
+            wanted[rule, length] += p
+    rules, spans = np.arange(pcfg.grammar.n_rules), Spans(pcfg)
+    for m in range(1, 7):
+        found = spans.expected(rules, None, m, m)
+        np.testing.assert_allclose(found, [wanted[rule, m] for rule in pcfg.grammar.rules], atol=1e-14)
+    np.testing.assert_allclose(spans.expected(rules), pcfg.expected_rules()[0])
 
 
 def test_words_and_lengths_below_a_symbol():
@@ -89,10 +129,10 @@ def test_of_recursive_and_loose_grammars():
         q = 1 - p
         np.testing.assert_allclose(spans.lengths(4)[1:, 0], [q, p * q**2, 2 * p**2 * q**3, 5 * p**3 * q**4])
         uses = pcfg.expected_rules()[0][0]
-        np.testing.assert_allclose(spans.expected([0, 0], [0, 1]), [0.7 * uses, 0.3 * uses])
+        np.testing.assert_allclose(spans.expected([0, 0], {"first": [0, 1]}), [0.7 * uses, 0.3 * uses])
         over_two = pcfg.outside[0] * p * q * q
-        np.testing.assert_allclose(spans.expected([0, 0], [0, 1], "last", 2, 2), [0.7 * over_two, 0.3 * over_two])
-        after = spans.expected([0] * 3, [0, 1, EDGE], "after")
+        np.testing.assert_allclose(spans.expected([0, 0], {"last": [0, 1]}, 2, 2), [0.7 * over_two, 0.3 * over_two])
+        after = spans.expected([0] * 3, {"after": [0, 1, EDGE]})
         assert after.sum() == pytest.approx(uses)
         assert after[0] / after[1] == pytest.approx(7 / 3)
 
@@ -103,7 +143,7 @@ def test_places_add_up():
     spans, whole = Spans(pcfg), pcfg.expected_rules()[0]
     for place in PLACES:
         rules, words, _ = all_pairs(pcfg, place)
-        found = np.bincount(rules, spans.expected(rules, words, place), len(whole))
+        found = np.bincount(rules, spans.expected(rules, {place: words}), len(whole))
         np.testing.assert_allclose(found, whole)
 
 
@@ -121,7 +161,7 @@ def test_against_samples():
     for place in PLACES:
         rules, words, names = all_pairs(pcfg, place)
         for shortest, longest in ((2, 2), (3, None)):
-            found = spans.expected(rules, words, place, shortest, longest)
+            found = spans.expected(rules, {place: words}, shortest, longest)
             for (rule, word), mean in zip(names, found.tolist(), strict=True):
                 use = rule, shortest, place, word
                 deviation = math.sqrt(max(squares[use] / n - (by_tree[use] / n) ** 2, mean) / n)
@@ -150,21 +190,29 @@ def test_classes_of_words():
     fine, coarse = Spans(pcfg), Spans(pcfg, np.array([0, 1, 0]))  # x and z together
     rules = np.arange(pcfg.grammar.n_rules)
     for place in PLACES:
-        one, two = (fine.expected(rules, np.full(len(rules), w), place) for w in (0, 2))
-        np.testing.assert_allclose(coarse.expected(rules, np.zeros(len(rules)), place), one + two)
+        one, two = (fine.expected(rules, {place: np.full(len(rules), w)}) for w in (0, 2))
+        np.testing.assert_allclose(coarse.expected(rules, {place: np.zeros(len(rules))}), one + two)
     left_out = Spans(pcfg, np.array([-1, 0, -1]))
     np.testing.assert_allclose(left_out.first[:, 0], fine.first[:, 1])
+    both = Spans(pcfg, np.array([[0, 2], [1, 2], [0, -1]]))  # the classes of coarse, and one of x and y
+    np.testing.assert_allclose(both.last, np.column_stack([coarse.last, fine.last[:, 0] + fine.last[:, 1]]))
 
 
 def test_mistakes():
     spans = Spans(doubling(0.25))
     with pytest.raises(LoglinError, match="no place is called 'middle'; there are first, last"):
-        spans.expected([0], [0], "middle")
+        spans.expected([0], {"middle": [0]})
     with pytest.raises(LoglinError, match="words are numbers up to 0; first cannot be -1"):
-        spans.expected([0], [-1])
+        spans.expected([0], {"first": [-1]})
     with pytest.raises(LoglinError, match="words are numbers up to 0"):
-        spans.expected([0], [1], "after")
+        spans.expected([0], {"after": [1]})
+    for places in (("before", "after"), ("first", "split-left"), ("last", "split-right")):
+        with pytest.raises(LoglinError, match=" and ".join(sorted(places)) + " depend on each other"):
+            spans.expected([0], {place: [0] for place in places})
+    finite = PCFG.of(FINITE)
+    with pytest.raises(LoglinError, match="first and last depend on each other"):
+        Spans(finite).expected([finite.grammar.rule_number["S", "A"]], {"first": [0], "last": [0]})
     with pytest.raises(LoglinError, match=r"classes have the shape \(3,\); give one for each of the 1 terminals"):
         Spans(doubling(0.25), np.zeros(3))
     with pytest.raises(LoglinError, match="no finite expected size"):
-        Spans(doubling(0.5)).expected([0], [0])
+        Spans(doubling(0.5)).expected([0], {"first": [0]})

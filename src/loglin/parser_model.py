@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.trees import Tree
-from loglin.criteria.forest import Base, TreeDesign, TreeIndex, scores_with
+from loglin.criteria.forest import Base, TreeDesign, TreeIndex, scores_with, token_matrix
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -45,6 +45,7 @@ class ParserModel:
     spans: SpanExtractor | None = None
     decoding: str = "global"
     record: dict = field(default_factory=dict)
+    as_terminals: bool = False  # templates see words as the lexicon reads them, rare ones as signatures
 
     @property
     def grammar(self) -> Grammar:
@@ -52,7 +53,7 @@ class ParserModel:
 
     def design(self, sentences: Sequence[Sequence[str]]) -> TreeDesign:
         """The attributes of sentences, and what the lexicon says of their words."""
-        corpus = from_sentences(sentences)
+        corpus = words_seen(sentences, self.lexicon, self.as_terminals)
         tokens = None if self.tokens is None else self.tokens.transform(corpus)
         spans = None if self.spans is None else self.spans.transform(corpus)
         return tree_design(corpus, self.lexicon, tokens, spans)
@@ -78,6 +79,7 @@ class ParserModel:
             "coder": None if self.coder is None else self.coder.to_dict(),
             "symbols": g.symbols,
             "decoding": self.decoding,
+            "as_terminals": self.as_terminals,
             "record": self.record,
         }
         arrays = {"binary": g.binary.reshape(-1), "unary": g.unary.reshape(-1), "tags": index.tags}
@@ -130,6 +132,7 @@ class ParserModel:
             SpanExtractor.from_arrays(header["spans"], arrays_named(arrays, "spans.")) if "spans" in header else None,
             header["decoding"],
             header["record"],
+            header["as_terminals"],
         )
 
     def _is_consistent(self) -> bool:
@@ -142,6 +145,7 @@ class ParserModel:
         return (
             isinstance(self.record, dict)
             and self.decoding in LOCAL
+            and isinstance(self.as_terminals, bool)
             and g.is_consistent()
             and index.tags.dtype == np.int32
             and K > 0
@@ -175,6 +179,11 @@ def token_index(n_tags: int, ptr: np.ndarray | None = None, labels: np.ndarray |
     return FeatureIndex(n_tags, ptr, labels, np.zeros(1, np.int64), none, none, np.empty(0, np.int64))
 
 
+def words_seen(sentences: Sequence[Sequence[str]], lexicon: Lexicon, as_terminals: bool) -> Corpus:
+    """Sentences as templates see them."""
+    return from_sentences([lexicon.read(words) for words in sentences] if as_terminals else sentences)
+
+
 def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: SpanDesign | None) -> TreeDesign:
     """What the criteria on trees read of sentences."""
     words = corpus.sentences()
@@ -182,12 +191,7 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
     first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
     leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first.tolist())
     n, nothing = corpus.n_tokens, np.empty((0, 0), np.int32)
-    matrix = sp.csr_matrix((n, 0))
-    if tokens is not None:
-        lists = tokens.unfolded()
-        lists = lists.with_ids(lists.ids)  # without the attributes that training did not see
-        values = lists.values if lists.values.size else np.ones(len(lists.ids))
-        matrix = sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (n, tokens.n_attributes))
+    matrix = sp.csr_matrix((n, 0)) if tokens is None else token_matrix(tokens)
     if spans is None:
         return TreeDesign(matrix, nothing, nothing, leaves)
     return TreeDesign(matrix, spans.attributes, spans.splits, leaves)

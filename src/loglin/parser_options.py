@@ -62,6 +62,11 @@ class ParserOptions:
         """The criterion's settings, with defaults."""
         return checked_settings(self.criterion, self.settings, "parse")
 
+    @property
+    def as_terminals(self) -> bool:
+        """Whether templates see words as the lexicon reads them: as the base model of M-estimation writes them."""
+        return self.criterion == "m-estimation"
+
     def templates(self) -> GrammarTemplates | None:
         """What spans and words are described by; None: nothing."""
         template = self.template if self.template is not None else TEMPLATES.get(self.criterion)

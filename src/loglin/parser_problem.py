@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.columns import Corpus
 from loglin.corpus.labels import Gold
 from loglin.corpus.trees import Tree
 from loglin.criteria.forest import Base, TreeDesign, TreeIndex, features_of
@@ -24,7 +24,7 @@ from loglin.features.spans import SpanDesign, SpanExtractor
 from loglin.grammars.uses import TreeUses, tree_uses
 from loglin.models.pcfg import PCFG
 from loglin.parallel.threads import Threads
-from loglin.parser_model import ParserModel, token_index, tree_design
+from loglin.parser_model import ParserModel, token_index, tree_design, words_seen
 from loglin.parser_options import ParserOptions
 from loglin.structures.forest import Forests
 
@@ -60,7 +60,9 @@ class TreeProblem:
 
     def model(self, weights: np.ndarray, base: Base, decoding: str = "global") -> ParserModel:
         coder, lexicon = self.options.coder, self.pcfg.lexicon
-        return ParserModel(coder, self.index, base, lexicon, weights, self.tokens, self.spans, decoding)
+        model = ParserModel(coder, self.index, base, lexicon, weights, self.tokens, self.spans, decoding)
+        model.as_terminals = self.options.as_terminals
+        return model
 
 
 def encoded_trees(trees: Sequence[Tree], options: ParserOptions) -> list[Tree]:
@@ -79,7 +81,7 @@ def tree_problem(trees: Sequence[Tree], options: ParserOptions, pcfg: PCFG | Non
     encoded, settings, threads = encoded_trees(trees, options), options.checked, Threads(options.threads)
     pcfg = pcfg or PCFG.count(encoded, smoothing=settings["smoothing"], rare=settings["rare"])
     uses = tree_uses(encoded, pcfg.grammar, pcfg.lexicon.tags)
-    corpus = from_sentences([tree.words() for tree in encoded])
+    corpus = words_seen([tree.words() for tree in encoded], pcfg.lexicon, options.as_terminals)
     templates = options.templates()
     tokens = token_design = spans = span_design = None
     token_pairs, span_pairs = token_index(len(pcfg.lexicon.tags)), no_spans(pcfg)

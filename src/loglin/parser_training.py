@@ -26,6 +26,7 @@ from loglin.criteria.forest import Base, ForestCriterion, Term, TreeIndex, score
 from loglin.criteria.tree_perceptron import TreePerceptron
 from loglin.errors import LoglinError
 from loglin.grammars.transforms import TreeCoder
+from loglin.methods.m_estimation import check_bounded
 from loglin.methods.tree_expectations import expected_features
 from loglin.models.pcfg import PCFG
 from loglin.optimize.fit import fit_weights
@@ -214,14 +215,25 @@ def _perceptron(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Res
 
 
 def _m_estimation(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
-    F = problem.features
+    """1/n Σ exp(−w·f) + w·E[f]: one pass over the grammar for E, and then no trees but the annotated ones."""
+    options, F = problem.options, problem.features
+    impossible = next((n for n, t in enumerate(problem.trees) if problem.pcfg.log_probability(t) == -np.inf), None)
+    if impossible is not None:
+        raise LoglinError(
+            f"tree {impossible} of those to learn from has probability zero in the grammar, the base model of "
+            "M-estimation; add its words to the grammar's file, or count the grammar"
+        )
+    began = time.perf_counter()
     expected = expected_features(problem.pcfg, problem.index, problem.tokens, problem.spans)
+    seconds = time.perf_counter() - began
     lists = F.indptr.astype(np.int64), F.indices.astype(np.uint32), F.data
-    result = fitted(
-        ExponentialLoss(lists, expected, dtype=np.float64, threads=problem.threads), problem.options, follow
-    )
-    base = problem.base("pcfg" if problem.options.checked["keep_base"] else "lexicon")
-    return problem.model(result.weights, base), result
+    loss = ExponentialLoss(lists, expected, dtype=np.float64, threads=problem.threads)
+    if not options.l2:
+        check_bounded(loss, options.l1)
+    result = fitted(loss, options, follow)
+    model = problem.model(result.weights, problem.base("pcfg" if options.checked["keep_base"] else "lexicon"))
+    model.record |= {"expectation_seconds": round(seconds, 3)}
+    return model, result
 
 
 _METHODS: dict[str, Callable[[TreeProblem, _Follow], tuple[ParserModel, Result]]] = {

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.errors import LoglinError
+from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.features.span_index import SpanIndex
 from loglin.features.spans import cell_number
@@ -71,6 +72,14 @@ class Base:
 
     rules: np.ndarray
     roots: np.ndarray
+
+
+def token_matrix(design: Design) -> sp.csr_matrix:
+    """Token attributes as a matrix, (tokens, attributes), without those that training did not see."""
+    lists = design.unfolded()
+    lists = lists.with_ids(lists.ids)
+    values = lists.values if lists.values.size else np.ones(len(lists.ids))
+    return sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (design.n_tokens, design.n_attributes))
 
 
 def scores_with(index: TreeIndex, base: Base, design: TreeDesign, weights: np.ndarray, local: int = 0) -> Scores:

@@ -215,18 +215,29 @@ class SpanExtractor:
         tables = [t for template, t in zip(self.observed, self.tables, strict=True) if _whose(template) == whose]
         return np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
 
-    def _item_values(self, template: Template, key: int) -> list[str]:
-        values = [""] * len(template.items)
+    def item_codes(self, number: int) -> np.ndarray:
+        """Of every attribute of a template the code of each item's value: (attributes, items).
+
+        Behind the values of words stand the sentence's beginning and its end; a length m has the code m − 1.
+        """
+        return self._decoded(self.observed[number], self.tables[number].keys)
+
+    def _decoded(self, template: Template, keys: np.ndarray) -> np.ndarray:
+        codes = np.empty((len(keys), len(template.items)), np.int64)
         for part in reversed(self._parts(template)):
             for n in reversed(part.items):
-                item, size = template.items[n], self._size(template.items[n])
-                key, code = divmod(key, size)
-                if item.function == "length":
-                    values[n] = f"{code + 1}{'+' * (code + 1 == size)}"
-                else:
-                    vocabulary = self.views.vocabularies[item.view]
-                    outside = ("_B-1", "_B+1")  # as in CRF++
-                    values[n] = vocabulary[code] if code < len(vocabulary) else outside[code - len(vocabulary)]
+                keys, codes[:, n] = np.divmod(keys, self._size(template.items[n]))
+        return codes
+
+    def _item_values(self, template: Template, key: int) -> list[str]:
+        values = []
+        for item, code in zip(template.items, self._decoded(template, np.array([key]))[0].tolist(), strict=True):
+            if item.function == "length":
+                values.append(f"{code + 1}{'+' * (code + 1 == self._size(item))}")
+            else:
+                vocabulary = self.views.vocabularies[item.view]
+                outside = ("_B-1", "_B+1")  # as in CRF++
+                values.append(vocabulary[code] if code < len(vocabulary) else outside[code - len(vocabulary)])
         return values
 
     # ------------------------------------------------------------------ the model file

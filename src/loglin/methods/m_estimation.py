@@ -184,12 +184,16 @@ def m_estimation(settings: dict, problem: Problem, base: HMM | None) -> Method:
         )
     lists = sentence_features(p.design, p.gold, p.index, len(expected) > p.index.n_features)
     if not np.all(p.l2 > 0):
-        loss = ExponentialLoss(lists, expected, p.weight, np.float64, p.threads)
-        missed, proven = loss.outside(float(p.l1.min(initial=0.0)))
-        if missed > NEARLY:
-            raise LoglinError(
-                f"without a penalty M-estimation {'has' if proven else 'seems to have'} no minimum here: the base "
-                "model expects features in a mixture that no weighting of the training sentences gives "
-                f"({missed:.0%} of it is missed); set l2 above 0"
-            )
+        check_bounded(ExponentialLoss(lists, expected, p.weight, np.float64, p.threads), float(p.l1.min(initial=0.0)))
     return Method(lambda dtype: ExponentialLoss(lists, expected, p.weight, dtype, p.threads))
+
+
+def check_bounded(loss: ExponentialLoss, l1: float) -> None:
+    """Refuse a loss that falls for ever where only an l1 penalty holds it, or none."""
+    missed, proven = loss.outside(l1)
+    if missed > NEARLY:
+        raise LoglinError(
+            f"without a penalty M-estimation {'has' if proven else 'seems to have'} no minimum here: the base "
+            "model expects features in a mixture that no weighting of the training sentences gives "
+            f"({missed:.0%} of it is missed); set l2 above 0"
+        )

@@ -126,6 +126,11 @@ class Lexicon:
         word = self.terminals[row]
         return f"<{word.text}>" if word.unknown else word.text
 
+    def read(self, words: Sequence[str]) -> list[str]:
+        """A sentence in the terminals that its words are read as; impossible words stay as they are."""
+        rows = self.rows(words).tolist()
+        return [self.text(row) if row >= 0 else word for word, row in zip(words, rows, strict=True)]
+
     def scores(self, words: Sequence[str], first: Sequence[bool] | None = None) -> np.ndarray:
         """log p(word | tag), −inf if it is impossible: (n, K)."""
         rows = self.rows(words, first)

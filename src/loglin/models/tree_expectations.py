@@ -1,4 +1,4 @@
-"""Expected numbers of rules over spans of a given length, with a given word in or beside them, exactly.
+"""Expected numbers of rules over spans of a given length, with given words in or beside them, exactly.
 
     F_A(x) = p(A → x) + Σ_{A→BC} p F_B(x) i_C + Σ_{A→B} p F_B(x)      weight of the trees below A that begin with x
     t_A(m) = Σ_{A→BC} p Σ_k t_B(k) t_C(m−k) + Σ_{A→B} p t_B(m)        of those with m words; t_A(1) begins with words
@@ -7,10 +7,13 @@
 
 The expected number of A → B C over spans that begin with x is o_A p F_B(x) i_C (§4.1.2 of Smith, Vail and Lafferty,
 2007); with the span's length m, o_A p Σ_k F_B(x, k) t_C(m−k). Last words and words before a span are mirror images.
+What is around a span, below its left child and below its right child is independent given the rule, so that a word in
+each of the three is a product.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -25,20 +28,25 @@ PLACES = ("first", "last", "before", "after", "split-left", "split-right")
 BESIDE = ("before", "after")
 OF_LEFT = {"first": "first", "split-left": "last"}  # which word of the left child that is, and of the right
 OF_RIGHT = {"last": "last", "split-right": "first"}
+APART = (BESIDE, tuple(OF_LEFT), tuple(OF_RIGHT))  # places of which one each can be looked at together
+Words = Mapping[str, np.ndarray]  # by place the numbers of words, (n,)
 
 
 class Spans:
-    """Words are terminals of the lexicon, or classes of them: ``classes`` gives each one's, −1 for none."""
+    """Words are terminals of the lexicon, or classes of them: ``classes`` (V,) gives each one's, −1 for none.
+
+    Several such columns, (V, k), have classes that may overlap, if each column has numbers of its own.
+    """
 
     def __init__(self, pcfg: PCFG, classes: np.ndarray | None = None):
         self.pcfg = pcfg
         V = len(pcfg.lexicon.terminals)
         classes = np.arange(V) if classes is None else np.asarray(classes)
-        if classes.shape != (V,):
+        if classes.shape[:1] != (V,) or classes.ndim > 2:
             raise LoglinError(f"classes have the shape {classes.shape}; give one for each of the {V} terminals")
         self.n_words = int(classes.max(initial=-1)) + 1
-        some = classes >= 0
-        merge = sparse.csr_array((np.ones(some.sum()), (np.flatnonzero(some), classes[some])), (V, self.n_words))
+        terminal, *_ = some = np.nonzero(classes >= 0)
+        merge = sparse.csr_array((np.ones(len(terminal)), (terminal, classes[some])), (V, self.n_words))
         self.emitted = np.zeros((pcfg.grammar.n_symbols, self.n_words))  # p(A → x)
         self.emitted[pcfg.lexicon.tags] = (pcfg.lexicon.matrix.T @ merge).toarray()
         self._lengths = [np.zeros(pcfg.grammar.n_symbols)]
@@ -133,45 +141,60 @@ class Spans:
         return self.pcfg.outside[tags] * self.emitted[tags, words]
 
     def expected(
-        self, rules: np.ndarray, words: np.ndarray, place: str = "first", shortest: int = 1, longest: int | None = None
+        self, rules: np.ndarray, words: Words | None = None, shortest: int = 1, longest: int | None = None
     ) -> np.ndarray:
-        """How often each rule is used over a span of shortest … longest words with a word at a place: (n,).
+        """How often each rule is used over a span of shortest … longest words with given words at some places: (n,).
 
-        ``rules`` (n,) and ``words`` (n,) are numbers; the word −1 before or after a span is the end of the sentence.
+        ``rules`` (n,) and ``words`` are numbers; the word −1 before or after a span is the end of the sentence.
         """
-        rules, words = np.asarray(rules, np.int64), np.asarray(words, np.int64)
-        if place not in PLACES:
-            raise LoglinError(f"no place is called {place!r}; there are {', '.join(PLACES)}")
-        if words.min(initial=0) < (-1 if place in BESIDE else 0) or words.max(initial=0) >= self.n_words:
-            raise LoglinError(
-                f"words are numbers up to {self.n_words - 1}; {place} cannot be {words.min()}…{words.max()}"
-            )
+        rules = np.asarray(rules, np.int64)
+        words = {place: np.asarray(numbers, np.int64) for place, numbers in (words or {}).items()}
+        self._check(rules, words)
         if longest is not None:
-            parts = (self._over(rules, words, place, m) for m in range(max(shortest, 1), longest + 1))
+            parts = (self._over(rules, words, m) for m in range(max(shortest, 1), longest + 1))
             return sum(parts, np.zeros(len(rules)))
-        shorter = self.expected(rules, words, place, 1, shortest - 1) if shortest > 1 else 0.0
-        return np.maximum(self._over(rules, words, place, None) - shorter, 0)
+        shorter = self.expected(rules, words, 1, shortest - 1) if shortest > 1 else 0.0
+        return np.maximum(self._over(rules, words, None) - shorter, 0)
 
-    def _over(self, rules: np.ndarray, words: np.ndarray, place: str, m: int | None) -> np.ndarray:
+    def _check(self, rules: np.ndarray, words: Words) -> None:
+        for place, numbers in words.items():
+            if place not in PLACES:
+                raise LoglinError(f"no place is called {place!r}; there are {', '.join(PLACES)}")
+            if numbers.min(initial=0) < (-1 if place in BESIDE else 0) or numbers.max(initial=0) >= self.n_words:
+                raise LoglinError(
+                    f"words are numbers up to {self.n_words - 1}; {place} cannot be {numbers.min()}…{numbers.max()}"
+                )
+        together = next((both for both in (words.keys() & set(group) for group in APART) if len(both) > 1), None)
+        if together is None and {"first", "last"} <= words.keys() and (rules >= len(self.pcfg.grammar.binary)).any():
+            together = {"first", "last"}  # of the one child of a unary rule
+        if together:
+            raise LoglinError(
+                f"the words {' and '.join(sorted(together))} depend on each other, and are not worked out together; "
+                "ask for one of them"
+            )
+
+    def _over(self, rules: np.ndarray, words: Words, m: int | None) -> np.ndarray:
         """Over spans of m words, or of any number of them: (n,)."""
         grammar = self.pcfg.grammar
         parent, below = grammar.parents[rules], np.zeros(len(rules))
         two = rules < len(grammar.binary)
         _, left, right = grammar.binary[rules[two]].T
+        of_left, of_right = ({side[p]: w[two] for p, w in words.items() if p in side} for side in (OF_LEFT, OF_RIGHT))
         for k, rest in [(None, None)] if m is None else [(k, m - k) for k in range(1, m)]:
-            begin = self._below(left, words[two], OF_LEFT.get(place), k)
-            below[two] += begin * self._below(right, words[two], OF_RIGHT.get(place), rest)
-        if not two.all() and not place.startswith("split"):
+            below[two] += self._below(left, of_left, k) * self._below(right, of_right, rest)
+        if not two.all() and not any(place.startswith("split") for place in words):
             child = grammar.unary[rules[~two] - len(grammar.binary), 1]
-            below[~two] = self._below(child, words[~two], place if place in ("first", "last") else None, m)
-        around = getattr(self, place)[parent, words] if place in BESIDE else self.pcfg.outside[parent]
+            of_child = {place: w[~two] for place, w in words.items() if place not in BESIDE}
+            below[~two] = self._below(child, of_child, m)
+        place = next((p for p in BESIDE if p in words), None)
+        around = self.pcfg.outside[parent] if place is None else getattr(self, place)[parent, words[place]]
         return around * np.exp(self.pcfg.rules[rules]) * below
 
-    def _below(self, symbols: np.ndarray, words: np.ndarray, side: str | None, m: int | None) -> np.ndarray:
+    def _below(self, symbols: np.ndarray, words: Words, m: int | None) -> np.ndarray:
         """The weight of the trees below each symbol with m words, or any number, and with a word at one side: (n,)."""
-        if side is None:
-            return (self.pcfg.inside if m is None else self.lengths(m)[m])[symbols]
-        return (getattr(self, side) if m is None else self.edges(side, m))[symbols, words]
+        for side, numbers in words.items():
+            return (getattr(self, side) if m is None else self.edges(side, m))[symbols, numbers]
+        return (self.pcfg.inside if m is None else self.lengths(m)[m])[symbols]
 
 
 def _solve(matrix: sparse.sparray, given: np.ndarray, live: np.ndarray) -> np.ndarray:
