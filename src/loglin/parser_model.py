@@ -175,6 +175,14 @@ def token_index(n_tags: int, ptr: np.ndarray | None = None, labels: np.ndarray |
     return FeatureIndex(n_tags, ptr, labels, np.zeros(1, np.int64), none, none, np.empty(0, np.int64))
 
 
+def token_matrix(tokens: Design) -> sp.csr_matrix:
+    """The attributes of every token that training saw: (tokens, attributes)."""
+    lists = tokens.unfolded()
+    lists = lists.with_ids(lists.ids)
+    values = lists.values if lists.values.size else np.ones(len(lists.ids))
+    return sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (tokens.n_tokens, tokens.n_attributes))
+
+
 def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: SpanDesign | None) -> TreeDesign:
     """What the criteria on trees read of sentences."""
     words = corpus.sentences()
@@ -182,12 +190,7 @@ def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: 
     first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
     leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first.tolist())
     n, nothing = corpus.n_tokens, np.empty((0, 0), np.int32)
-    matrix = sp.csr_matrix((n, 0))
-    if tokens is not None:
-        lists = tokens.unfolded()
-        lists = lists.with_ids(lists.ids)  # without the attributes that training did not see
-        values = lists.values if lists.values.size else np.ones(len(lists.ids))
-        matrix = sp.csr_matrix((values, lists.ids.astype(np.int64), lists.ptr), (n, tokens.n_attributes))
+    matrix = sp.csr_matrix((n, 0)) if tokens is None else token_matrix(tokens)
     if spans is None:
         return TreeDesign(matrix, nothing, nothing, leaves)
     return TreeDesign(matrix, spans.attributes, spans.splits, leaves)
