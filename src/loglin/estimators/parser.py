@@ -98,10 +98,11 @@ class Parser(BaseEstimator):
         sentence has all of their constituents, with their labels where the grammar has these, and may have others.
         Contrastive estimation takes their words.
         """
-        given, sentences = list(trees), list(unlabeled or ())
+        given: list[Any] = list(trees)
+        sentences: list[Any] = [] if unlabeled is None else list(unlabeled)
         if self.criterion in ("em", "contrastive"):
-            sentences = [item for item in given if not isinstance(item, Tree | str)] + sentences
-            given = [item for item in given if isinstance(item, Tree | str)]
+            sentences = [item for item in given if not _is_tree(item)] + sentences
+            given = [item for item in given if _is_tree(item)]
         words = [checked_words(sentence, number) for number, sentence in enumerate(sentences)]
         return self._adopt(train_parser(as_trees(given), self._options(), self._call, words))
 
@@ -216,3 +217,7 @@ def as_trees(trees: Iterable[Any]) -> list[Tree]:
             raise LoglinError(f"tree {number} is {tree!r}; give a Tree, or a string such as (S (NN word))")
         found.append(Tree.parse(tree) if isinstance(tree, str) else tree)
     return found
+
+
+def _is_tree(item: Any) -> bool:
+    return isinstance(item, Tree) or (isinstance(item, str) and item.lstrip().startswith("("))
