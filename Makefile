@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/criteria.py
 	$(BIN)/python benchmarks/maxent.py
 	$(BIN)/python benchmarks/lattices.py
+	$(BIN)/python benchmarks/forests.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

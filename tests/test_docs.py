@@ -6,24 +6,28 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.ingredients import generate
+from loglin.corpus.trees import write_trees
 from loglin.estimators.language_training import LanguageOptions
 from loglin.features.histories import KINDS
-from loglin.methods.settings import CRITERIA
+from loglin.methods.settings import CRITERIA, PARSERS
+from loglin.models.pcfg import PCFG
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 # at least so many commands
 COMMANDS = {
-    "README.md": 9,
+    "README.md": 12,
     "docs/classification.md": 6,
     "docs/criteria.md": 4,
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
+    "docs/parsing.md": 19,
     "docs/templates.md": 2,
     "docs/unlabeled.md": 13,
 }
@@ -49,6 +53,12 @@ def kitchen(tmp_path, monkeypatch):
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)
     Path("text.txt").write_text(blocks("", "docs/language-models.md")[0])
+    grammar = next(b for b in blocks("", "docs/parsing.md") if b.startswith("%start"))
+    Path("toy.grammar").write_text(grammar)
+    Path("my.template").write_text(next(b for b in blocks("", "docs/parsing.md") if b.startswith("R01")))
+    for name, seed in (("trees.mrg", 1), ("test.mrg", 2)):
+        write_trees(name, PCFG.read("toy.grammar").sample(60, np.random.default_rng(seed), 12))
+    Path("sentences.txt").write_text("the crow saw a mouse with a telescope\nthe mouse slept\n")
     documents = '{"label": "sport", "text": "goal"}\n{"label": "law", "text": "court"}\n'
     Path("docs.jsonl").write_text(documents)
     Path("new.jsonl").write_text('{"text": "a goal"}\n')
@@ -86,9 +96,10 @@ def test_python_examples(kitchen, capsys, page):
         assert expected in output
 
 
-def test_criteria_and_their_settings_are_all_described():
-    rows = [line for line in PAGES["docs/criteria.md"].splitlines() if line.startswith("|")]
-    for criterion, settings in CRITERIA.items():
+@pytest.mark.parametrize(("page", "criteria"), [("docs/criteria.md", CRITERIA), ("docs/parsing.md", PARSERS)])
+def test_criteria_and_their_settings_are_all_described(page, criteria):
+    rows = [line for line in PAGES[page].splitlines() if line.startswith("|")]
+    for criterion, settings in criteria.items():
         assert any(row.startswith(f"| `{criterion}` |") for row in rows), criterion
         for setting in settings:
             assert any(f"`{setting}`" in row for row in rows), setting

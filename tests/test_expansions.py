@@ -9,11 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from conftest import corpus_folder
+from loglin.corpus.datasets import load_trees
 from loglin.criteria.expansions import ExpansionCriterion, Expansions, nota_instances
 from loglin.errors import LoglinError
-from loglin.features.span_index import SpanIndex
-from loglin.features.spans import Constituents, SpanDesign
+from loglin.features.read import read_grammar_templates
+from loglin.features.span_index import SpanIndex, build_span_index
+from loglin.features.spans import Constituents, SpanDesign, SpanExtractor
 from loglin.grammars.grammar import Grammar
+from loglin.grammars.transforms import TreeCoder
+from loglin.grammars.uses import tree_uses
 from loglin.optimize.fit import fit_weights
 from loglin.parallel.threads import Threads
 
@@ -261,3 +266,30 @@ def test_what_cannot_be_trained_is_refused(rules, change, parts):
         ExpansionCriterion(grammar, index, expansions(rows, 0))
     for part in parts:
         assert part in str(caught.value)
+
+
+# ---------------------------------------------------------------------- the Treebank
+
+
+def test_mecfg_on_the_treebank():
+    """Sentences of 2 to 15 words, four fifths of them: instances, weights and optimum of an independent program."""
+    corpus_folder("treebank")
+    coder = TreeCoder()
+    short = [t for t in map(coder.strip, load_trees("treebank")) if t is not None and 2 <= len(t.words()) <= 15]
+    chosen = np.random.default_rng(0).permutation(len(short))[: int(0.8 * len(short))]
+    trees = [coder.encode(short[n]) for n in chosen]
+    nodes = [node for tree in trees for node in tree.nodes()]
+    rules = [(node.label, *(child.label for child in node.children)) for node in nodes if node.children]
+    grammar = Grammar.of(rules, sorted({node.label for node in nodes if node.word is not None}))
+    tags = np.array(sorted(set(range(grammar.n_symbols)) - set(grammar.parents.tolist())))
+    gold = tree_uses(trees, grammar, tags).nodes
+    extractor = SpanExtractor(read_grammar_templates("paper").spans)
+    words = [tree.words() for tree in trees]
+    extractor.fit(words, gold)
+    design = extractor.transform(words)
+    index = build_span_index(design, gold, grammar.n_rules, grammar.n_symbols)
+    assert (grammar.n_symbols, grammar.n_rules, len(gold.rules), len(index.targets)) == (393, 1309, 7206, 7142)
+    criterion = ExpansionCriterion(grammar, index, Expansions.of_trees(design, gold))
+    ones = np.ones(index.n_features)
+    result = fit_weights(lambda dtype: criterion, l1=0 * ones, l2=ones, warm_start=False, tol=1e-6, dtype="float64")
+    assert result.value == pytest.approx(11106.93, abs=0.02)

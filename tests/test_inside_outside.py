@@ -94,6 +94,16 @@ def test_annealed_steps_against_enumeration():
     compare(model, rules, roots)
 
 
+def test_annealing_ends_at_a_maximum():
+    found = inside_outside(grammar(), SENTENCES, annealing=0.3, tol=1e-6, max_iter=1000)
+    assert found.converged
+    assert len(found.iterations) > 10
+    after, _ = step(found.model, SENTENCES)
+    assert after == pytest.approx(found.log_likelihood)
+    assert found.iterations[-1].gradient_norm < 0.1
+    assert found.map_values[-1] == max(found.map_values)
+
+
 def spans(tree):
     return {(rule[0], ends[0], ends[-1]) for rule, ends in oracle.tree_uses(tree)}
 

@@ -63,6 +63,18 @@ def test_where_a_sentence_begins(monkeypatch):
     assert counted.terminals == [Word("UNK", True), Word("UNK-first", True), Word("UNK-later", True)]
 
 
+def test_a_known_word_has_the_signature_of_most_of_its_tokens():
+    """Dog is known; begun with it, sentences make it UNK-C0, as which the rare Ah is X; inside, UNK-C as Bob is NN."""
+    number = {"X": 0, "NN": 1, "VB": 2}
+    rare = [[("Ah", "X"), ("Bob", "NN")]]
+    begins = Lexicon.count([*rare, *[[("Dog", "VB"), ("runs", "VB"), ("runs", "VB")]] * 3], number)
+    inside = Lexicon.count([*rare, *[[("runs", "VB"), ("Dog", "VB"), ("runs", "VB")]] * 3], number)
+    one, two = begins.scores(["Dog"])[0], inside.scores(["Dog"])[0]
+    # (1 + 1/2) / 2 and (1/2) / 2 of the two tags, whose totals differ a little
+    assert one[0] - one[1] == pytest.approx(math.log(3), abs=0.1)
+    assert two[0] - two[1] == pytest.approx(-math.log(3), abs=0.1)
+
+
 def test_table():
     entries = {("B", Word("b")): 0.5, ("A", Word("b")): 0.25, ("B", Word("a")): 0.125}
     lexicon = Lexicon.table(entries, {"A": 7, "B": 5})

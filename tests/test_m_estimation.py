@@ -170,7 +170,7 @@ def test_value_gradient_and_hessian(seed, order, inputs):
     given = rng.uniform(0.2, 3, design.n_sentences) if seed > 1 else None
     share = np.full(len(F), 1 / len(F)) if given is None else given / given.sum()
     E, w, v = (rng.normal(size=F.shape[1]) for _ in range(3))
-    loss = ExponentialLoss(sentence_features(design, gold, index), E, given, np.float64)
+    loss = ExponentialLoss(sentence_features(design, gold, index, inputs), E, given, np.float64)
     steep = share * np.exp(-F @ w)
     value, gradient = loss(w)
     assert loss.margins(w) == pytest.approx(F @ w)

@@ -217,6 +217,10 @@ def test_critical_grammars_are_tight_and_refused():
         assert pcfg.inside.tolist() == [1.0] * pcfg.grammar.n_symbols
         with pytest.raises(LoglinError, match="no finite expected size"):
             pcfg.expected_length()
+    for n in range(2, 14):  # where rounding decides on which side of 1 the spectral radius lies
+        names = [f"A{k}" for k in range(n)]
+        rules = {(a, b, c): 0.5 / n**2 for a in names for b in names for c in names} | {(a, "x"): 0.5 for a in names}
+        assert PCFG.of(rules, "A0").is_tight()
     assert not doubling(0.50001).is_tight()
     assert doubling(0.49999).expected_length() == pytest.approx(0.50001 / (1 - 2 * 0.49999))
 

@@ -10,9 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from conftest import corpus_folder
 from forest_cases import INF, Case, cells_of, lattice_paths
+from loglin.corpus.trees import read_trees
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
+from loglin.grammars.transforms import TreeCoder
+from loglin.models.pcfg import PCFG
 from loglin.neighborhoods import neighborhood
 from loglin.parallel.threads import Threads
 from loglin.structures import Forests
@@ -97,7 +101,7 @@ def test_certificates_hold_and_widening_is_exact(n_classes, margin, **given):
             assert certified.lost == INF or (certified.lost == 0 and best is None)
 
 
-def test_merging_nothing_finds_the_best_at_once():
+def test_plain_merging_of_nothing_finds_the_best_at_once():
     """The bound of an unmerged grammar is its best tree, so margin 0 keeps that tree alone."""
     case = Attributed(3, [4, 3, 2], 3, 6, 0)
     projection = Projection.of(case.grammar, str)
@@ -227,3 +231,46 @@ def test_no_sentences_at_all():
     masked, bounds = prune(forests, scores, Projection.of(case.grammar), 1.0)
     assert (masked.n_cells, len(bounds)) == (0, 0)
     assert best_pruned(forests, scores, Projection.of(case.grammar), 1.0) == []
+
+
+# ---------------------------------------------------------------- a treebank's grammar
+
+
+@pytest.fixture(scope="module")
+def treebank():
+    """A grammar with parents counted from the sentences of at most 15 words, and forests of every 20th of them."""
+    trees = read_trees(corpus_folder("treebank"))
+    encoded = [tree for tree in map(TreeCoder(vertical=2).encode, trees) if tree and len(tree.leaves()) <= 15]
+    held_out = encoded[::20]
+    model = PCFG.count([tree for n, tree in enumerate(encoded) if n % 20])
+    words = [[str(leaf.word) for leaf in tree.leaves()] for tree in held_out]
+    forests = Forests.of_sentences(model.grammar, model.lexicon.tags, [len(w) for w in words])
+    return forests, scores_of(np.concatenate([*map(model.lexicon.scores, words)]), model.roots, model.rules)
+
+
+def test_pruned_trees_of_a_treebank_grammar_are_exact(treebank):
+    forests, scores = treebank
+    projection, truth = Projection.of(forests.grammar), forests.best(scores)
+    assert projection.coarse.n_symbols < forests.grammar.n_symbols / 3
+    assert sum(best is not None for best in truth) > 40
+    _, bounds = prune(forests, scores, projection, 0.0)
+    for found, best, bound in zip(best_pruned(forests, scores, projection, 5.0), truth, bounds, strict=True):
+        assert found.lost == 0
+        assert (found.best is None) == (best is None)
+        if best is not None:
+            assert found.best.score == pytest.approx(best.score, rel=1e-12)
+            assert best.score <= bound
+
+
+def test_sums_of_a_treebank_grammar_add_up(treebank):
+    """In every sentence each word has one tag, and a tree of n words n − 1 rules and one root."""
+    forests, scores = treebank
+    found = forests.totals(scores, np.tile([0.0, 1.0], (forests.n, 1)), spans=True)
+    possible = found.partitions[:, 1] > -INF
+    lengths = np.diff(forests.layout.states) - 1
+    np.testing.assert_allclose(found.leaves.sum(axis=1), np.repeat(possible, lengths), rtol=1e-9)
+    np.testing.assert_allclose(found.rules.sum(), (lengths[possible] - 1).sum(), rtol=1e-9)
+    np.testing.assert_allclose(found.roots.sum(), possible.sum(), rtol=1e-9)
+    np.testing.assert_allclose(found.spans.sum(), (2 * lengths[possible] - 1).sum(), rtol=1e-9)
+    best = [-INF if d is None else d.score for d in forests.best(scores)]
+    assert (found.partitions[:, 1] >= best).all()

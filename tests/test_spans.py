@@ -114,7 +114,7 @@ def test_templates_by_name(tmp_path):
     found = read_grammar_templates(path)
     assert found.spans.source == str(path)
     assert read_grammar_templates(found) is found
-    refused(lambda: read_grammar_templates("nosuch"), "nosuch", "paper, spans")
+    refused(lambda: read_grammar_templates("nosuch"), "nosuch", "paper, boundaries, spans")
 
 
 # ---------------------------------------------------------------------- signatures

@@ -22,6 +22,7 @@ def test_a_part_of_the_suite_with_the_jit_off():
         str(TESTS / "test_lattice_windows.py"),
         str(TESTS / "test_forests.py"),
         str(TESTS / "test_forest_lattices.py"),
+        str(TESTS / "test_pruning.py"),
         str(TESTS / "test_expansions.py"),
         "-k",
         f"({chosen}) and not 40",

@@ -21,7 +21,6 @@ from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex, build_index
 from loglin.features.span_index import NO_SPANS, SpanIndex, build_span_index
 from loglin.features.spans import SpanDesign, SpanExtractor
-from loglin.features.template import TemplateSet
 from loglin.grammars.uses import TreeUses, tree_uses
 from loglin.models.pcfg import PCFG
 from loglin.parallel.threads import Threads
@@ -85,7 +84,7 @@ def tree_problem(trees: Sequence[Tree], options: ParserOptions, pcfg: PCFG | Non
     tokens = token_design = spans = span_design = None
     token_pairs, span_pairs = token_index(len(pcfg.lexicon.tags)), no_spans(pcfg)
     if templates is not None and templates.tokens is not None:
-        tokens = TemplateExtractor(_unigrams(templates.tokens))
+        tokens = TemplateExtractor(templates.tokens)
         token_design = tokens.fit(corpus)
         token_pairs = build_index(token_design, Gold.certain(uses.tags, len(pcfg.lexicon.tags)), False, False, 1)
     if templates is not None and templates.spans is not None:
@@ -96,16 +95,6 @@ def tree_problem(trees: Sequence[Tree], options: ParserOptions, pcfg: PCFG | Non
     index = TreeIndex(pcfg.grammar, pcfg.lexicon.tags, span_pairs, _of_tags(token_pairs))
     design = tree_design(corpus, pcfg.lexicon, token_design, span_design)
     return TreeProblem(options, encoded, corpus, pcfg, uses, tokens, spans, span_design, index, design, threads)
-
-
-def _unigrams(templates: TemplateSet) -> TemplateSet:
-    """Templates of words; label n-grams have no meaning in a tree."""
-    other = [t.text for t in templates.templates if t.kind != "unigram"]
-    if other:
-        raise LoglinError(
-            f"{templates.source}: {other[0]!r} is about label n-grams, and trees have rules; leave it out"
-        )
-    return templates
 
 
 def _of_tags(index: FeatureIndex) -> FeatureIndex:

@@ -1,7 +1,8 @@
 """Sentences to trees: the best tree, the n best, probabilities of spans, and why a span is what it is.
 
-A sentence that the grammar cannot derive gets the fewest subtrees that cover it, under one root, and is flagged; one
-whose chart would not fit into memory is refused with the same flag and a sentence.
+A sentence without a tree is tried again with all tags for all words. If the grammar cannot derive it at all, it gets
+the fewest subtrees that cover it, under one root, and is flagged; one whose chart would not fit into memory is refused
+with the same flag and a sentence.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from loglin.structures.forest import Derivation, Forests, cell, chart_bytes, max
 
 MEMORY = 2**30  # bytes that the chart of one sentence may take
 COVER = "X"  # the label of a word that no tag fits, and of a cover's root if the grammar names no root
+RELAXED = 1e-4  # of a word's least likely tag: what all others get where there is no tree otherwise
 BATCH = 2000  # sentences whose attributes are held at once
 
 
@@ -215,7 +217,24 @@ class TreeDecoder:
             read.append(words[i] if j - i == 1 else None)
         return self.model.decoded(Tree.from_preorder(labels, sizes, read))
 
+    def _relaxed(self, words: list[str]) -> Parse | None:
+        """The best tree if every word may have every tag, those that the lexicon leaves out as 1e-4 of its least."""
+        if self.model.coder is None:  # written by hand: what it leaves out is meant
+            return None
+        forests, scores = self.model.forests([words]), self.model.scores([words])
+        known = scores.leaves > -math.inf
+        if not known.any(axis=1).all():
+            return None
+        least = np.min(scores.leaves, axis=1, where=known, initial=math.inf) + math.log(RELAXED)
+        best = forests.best(scores._replace(leaves=np.where(known, scores.leaves, least[:, None])))[0]
+        if best is None:
+            return None
+        note = "there is no tree with the tags that the lexicon gives the words; others were tried"
+        return Parse(self._tree(best.nodes, words), best.score, note=note)
+
     def _cover(self, f: int, forests: Forests, scores: Scores, words: list[str]) -> Parse:
+        if (relaxed := self._relaxed(words)) is not None:
+            return relaxed
         chart = forests.best_chart(f, scores)
         pieces = chart.cover(self.worth > 0)
         below = []

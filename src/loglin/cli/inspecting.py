@@ -29,11 +29,14 @@ _TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
 @shared.as_json
 def inspect_command(model, top, label, explain, position, as_json) -> None:
     """Show what is in MODEL: labels, templates, sizes, the strongest weights, how it was trained."""
-    from loglin.model import Model
+    from loglin.model import Model, read_arrays
 
-    trained = Model.load(model)
     if position is not None and explain is None:
         raise click.UsageError("--position goes with --explain")
+    if read_arrays(model)[1].get("task") == "parse":
+        _inspect_parser(model, top, label, explain, as_json)
+        return
+    trained = Model.load(model)
     if explain is not None:
         from loglin.cli.explaining import explain as explain_sentence
 
@@ -44,6 +47,18 @@ def inspect_command(model, top, label, explain, position, as_json) -> None:
         shared.print_json(value)
     else:
         print("\n".join(_overview_lines(value)))
+
+
+def _inspect_parser(path: str, top: int, label: str | None, explain: str | None, as_json: bool) -> None:
+    from loglin.cli.parser_inspecting import parser_lines, parser_overview
+
+    if explain is not None:
+        raise LoglinError(f"{path} is a parser, which is asked about a span; use loglin parse {path} --explain I-J")
+    value = parser_overview(path, top, label)
+    if as_json:
+        shared.print_json(value)
+    else:
+        print("\n".join(parser_lines(value, _record_lines(value["record"], "parser"))))
 
 
 # ---------------------------------------------------------------------- overview

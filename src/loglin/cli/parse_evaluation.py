@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loglin.cli import options as shared
+from loglin.cli.parsing import GRAMMARS, loaded_parser, memory, words_of
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -34,13 +36,15 @@ if TYPE_CHECKING:
 )
 @click.option("--resamples", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="Of intervals.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.")
+@memory
 @shared.encoding
 @shared.threads
 @shared.as_json
 def parse_eval_command(gold, system, against, as_json, **given) -> None:
     """Compare the trees of SYSTEM with those of GOLD, files of bracketed trees or folders of them.
 
-    Or loglin parse-eval MODEL GOLD: parse the words of GOLD and compare.
+    Or loglin parse-eval MODEL GOLD, with a model file or a grammar (.grammar, .cfg, .pcfg): parse the words of GOLD
+    and compare.
 
     Precision, recall and F1 of labelled brackets, exact match, crossing brackets and tagging accuracy are those of
     evalb. A line without a tree is a sentence without a parse.
@@ -56,7 +60,7 @@ def parse_eval_command(gold, system, against, as_json, **given) -> None:
     if model is None:
         found = _read_parses(system, right, gold, given["encoding"])
     else:
-        right, found, complete = _parsed(model, right, given["max_length"], given["threads"])
+        right, found, complete = _parsed(model, right, given)
     seconds = time.perf_counter() - began
     conventions = replace(CONVENTIONS[given["conventions"]], labeled=not given["unlabeled"])
     limits = {name: given[name] for name in ("max_length", "resamples", "seed")}
@@ -80,7 +84,9 @@ def parse_eval_command(gold, system, against, as_json, **given) -> None:
 
 
 def _is_model(path: str) -> bool:
-    """Whether a file begins as models do: the length of a header, then the header, which is JSON."""
+    """Whether a file is a grammar by its name or begins as models do: the length of a header, then JSON."""
+    if path.removesuffix(".gz").endswith(GRAMMARS):
+        return True
     if os.path.isdir(path) or path == "-":
         return False
     try:
@@ -91,14 +97,11 @@ def _is_model(path: str) -> bool:
     return start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
 
 
-def _parsed(
-    model: str, right: list[Tree], max_length: int | None, threads: int | None
-) -> tuple[list[Tree], list[Tree], list[bool]]:
+def _parsed(model: str, right: list[Tree], given: dict) -> tuple[list[Tree], list[Tree], list[bool]]:
     """Gold trees that have words, what the model makes of these, and whether it covers them."""
-    from loglin.cli.parsing import loaded_parser, words_of
-
-    parser = loaded_parser(model, threads)
-    kept = [tree for tree in right if 0 < len(words_of(tree)) <= (max_length or len(words_of(tree)))]
+    parser = loaded_parser(model, given["threads"], given["memory"])
+    most = given["max_length"] or math.inf
+    kept = [tree for tree in right if 0 < len(words_of(tree)) <= most]
     if not kept:
         raise LoglinError("no sentence is short enough; give a larger --max-length")
     parses = parser.parse([words_of(tree) for tree in kept])

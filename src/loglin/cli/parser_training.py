@@ -9,36 +9,41 @@ import click
 
 from loglin.cli import options as shared
 from loglin.errors import LoglinError
+from loglin.methods.settings import PARSERS
 
 if TYPE_CHECKING:
     from loglin.corpus.trees import Tree
 
-CRITERIA = ("pcfg", "mecfg", "piecewise", "crf", "perceptron", "m-estimation", "em", "contrastive", "mixture")
-HIDDEN = ("em", "contrastive")  # learn from sentences without trees
+RAW = ("em", "contrastive")  # learn from sentences in the place of trees
 _PARAMETERS = ("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads")
+_PARAMETERS += ("seed", "neighborhood")
 
 
 @click.command("parse-train")
 @click.argument("data")
 @click.option(
-    "--criterion", type=click.Choice(CRITERIA), default="crf", show_default=True, help="How to estimate; pcfg counts."
+    "--criterion",
+    type=click.Choice(list(PARSERS)),
+    default="crf",
+    show_default=True,
+    help="How to estimate; pcfg counts.",
 )
-@click.option("--template", help="File of span and word templates; default: words at the ends of spans, and spelling.")
-@click.option("--grammar", help="Grammar file to use in place of the rules of DATA; needed without trees.")
+@click.option("--template", help="File of span and word templates, or paper or spans; default: the criterion's.")
+@click.option("--grammar", help="Grammar file with rules to use in the place of those of DATA.")
 @click.option("--horizontal", type=click.IntRange(min=0), default=2, show_default=True, help="Siblings in new symbols.")
 @click.option("--vertical", type=click.IntRange(min=1), default=1, show_default=True, help="2: labels know parents, …")
 @click.option("--annotations", multiple=True, metavar="NAME,…", help="Annotations of Klein and Manning by name.")
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences.")
-@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (criterion mixture, em).")
-@click.option("--dev", help="Held-out trees; training stops when their F1 no longer rises.")
+@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (criterion mixture).")
+@click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
-@click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option("--max-iter", type=click.IntRange(min=1), default=200, show_default=True)
 @click.option(
     "--tol",
     type=click.FloatRange(min=0),
-    default=5e-4,
+    default=1e-3,
     show_default=True,
     help="Stop when the relative improvement still to come is less.",
 )
@@ -59,7 +64,7 @@ _PARAMETERS = ("template", "grammar", "horizontal", "vertical", "max_length", "l
 def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     """Train a parser on DATA, a file or folder of bracketed trees, and write a model.
 
-    The criteria em and contrastive learn from text without trees, with the rules of --grammar.
+    The criteria em and contrastive learn from text without trees.
     """
     from loglin.corpus.output import check_writable
     from loglin.estimators import Parser
@@ -67,46 +72,39 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     began = time.perf_counter()
     for path in filter(None, (output, save_grammar)):
         check_writable(path)
-        shared.refuse_overwriting(path, data, given["dev"], given["template"], given["grammar"], given["unlabeled"])
-    trees, sentences = _read(data, given)
-    development = _trees(given["dev"], given["encoding"]) if given["dev"] else None
+        shared.refuse_overwriting(path, data, given["template"], given["grammar"], given["unlabeled"])
+    examples, unlabeled = _read(data, given)
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     parser = Parser(
         given["criterion"],
         annotations=tuple(name.strip() for part in given["annotations"] for name in part.split(",")),
         settings=shared.settings_of(given["settings"]),
-        seed=given["seed"],
         callbacks=[progress],
         **{name: given[name] for name in _PARAMETERS},
     )
-    parser.fit(trees, unlabeled=sentences, development=development)
+    parser.fit(examples, unlabeled)
     progress.close()
+    seconds["train"] = time.perf_counter() - began - seconds["read"]
     parser.model_.record["data"] = shared.base_name(data)
     parser.save(output)
     if save_grammar:
-        parser.save_grammar(save_grammar)
+        parser.pcfg_.write(save_grammar)
     seconds["total"] = time.perf_counter() - began
-    seconds["train"] = seconds["total"] - seconds["read"]
-    _summarize(parser.model_, seconds, output, as_json)
+    _summarize(parser.model_.record, seconds, output, as_json)
 
 
-def _read(data: str, given: dict) -> tuple[list[Tree], list[list[str]] | None]:
-    """Trees, and sentences without trees."""
-    hidden, encoding = given["criterion"] in HIDDEN, given["encoding"]
-    kind = given["text_format"]
+def _read(data: str, given: dict) -> tuple[list[Tree] | list[list[str]], list[list[str]] | None]:
+    """Trees, or sentences in their place; and sentences besides."""
+    criterion, kind, encoding = given["criterion"], given["text_format"], given["encoding"]
+    if given["unlabeled"] and criterion != "mixture":
+        raise LoglinError(f"--unlabeled is given, but criterion {criterion} learns from DATA alone; take mixture")
     if kind == "auto":
-        kind = "text" if hidden and data.removesuffix(".gz").endswith(".txt") else "trees"
-    if kind == "text" and not hidden:
-        raise LoglinError(f"criterion {given['criterion']} learns from trees; give trees, or take em or contrastive")
-    if given["unlabeled"] and given["criterion"] not in ("mixture", "em"):
-        raise LoglinError(
-            f"--unlabeled is given, but criterion {given['criterion']} learns from DATA alone; take mixture or em"
-        )
-    sentences = _sentences(given["unlabeled"], encoding) if given["unlabeled"] else None
-    if kind == "trees":
-        return _trees(data, encoding), sentences
-    return [], _sentences(data, encoding) + (sentences or [])
+        kind = "text" if criterion in RAW and data.removesuffix(".gz").endswith(".txt") else "trees"
+    if kind == "text" and criterion not in RAW:
+        raise LoglinError(f"criterion {criterion} learns from trees; give trees, or take em or contrastive")
+    examples = _trees(data, encoding) if kind == "trees" else _sentences(data, encoding)
+    return examples, _sentences(given["unlabeled"], encoding) if given["unlabeled"] else None
 
 
 def _trees(path: str, encoding: str) -> list[Tree]:
@@ -124,22 +122,23 @@ def _sentences(path: str, encoding: str) -> list[list[str]]:
     return found
 
 
-def _summarize(model: Any, seconds: dict[str, float], output: str, as_json: bool) -> None:
+def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, as_json: bool) -> None:
     from loglin.training import peak_memory_mb
 
-    record = {name: value for name, value in model.record.items() if name != "history"}
-    summary = record | {"symbols": model.grammar.n_symbols, "rules": model.grammar.n_rules}
+    summary = {name: value for name, value in record.items() if name != "history"}
     summary |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "model": output}
     if as_json:
         shared.print_json(summary)
         return
     print(
-        f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {summary['symbols']:,} symbols, "
-        f"{summary['rules']:,} rules, {record.get('n_features', 0):,} features"
+        f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {record['symbols']:,} symbols, "
+        f"{record['rules']:,} rules, {record['features']:,} features"
     )
-    if "objective" in record:
-        print(f"objective {record['objective']:,.3f} after {record['iterations']} iterations: {record['stopped']}")
-    print(f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f})")
+    print(f"objective {record['objective']:,.3f} after {record['iterations']} iterations: {record['stopped']}")
+    print(
+        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f}), "
+        f"{summary['peak_memory_mb']:.0f} MB"
+    )
     print(f"model written to {output}")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import os
 import re
 import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 SENTENCES_AT_ONCE = 100
 MOST_PICTURES = 100  # trees in one SVG file
+GRAMMARS = (".grammar", ".cfg", ".pcfg")  # ends of names
+
+memory = click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    default=1024,
+    show_default=True,
+    help="MiB that the chart of a sentence may take; longer sentences are not parsed, and reported.",
+)
 
 
 @click.command("parse")
@@ -33,7 +43,7 @@ MOST_PICTURES = 100  # trees in one SVG file
 @click.option("--draw", is_flag=True, help="Draw the trees, indented where they are wider than the terminal.")
 @click.option("--width", type=click.IntRange(min=1), help="Columns of --draw; default those of the terminal.")
 @click.option("--svg", metavar="FILE", help="Also draw all trees into this SVG file.")
-@click.option("--nbest", type=click.IntRange(min=1), help="The K best trees of each sentence, each with its score.")
+@click.option("--nbest", type=click.IntRange(min=1), help="The K best trees of a sentence, behind their probabilities.")
 @click.option("--probabilities", is_flag=True, help="Add the probability of every phrase.")
 @click.option("--max-recall", is_flag=True, help="Trees with the most phrases expected to be right, not the likeliest.")
 @click.option("--explain", metavar="I-J", help="Say why the words I to J, from 0, J left out, are a phrase or not.")
@@ -45,17 +55,21 @@ MOST_PICTURES = 100  # trees in one SVG file
     help="Kind of FILE: text, a sentence a line, or trees, whose words are parsed; auto goes by the name (.mrg or a "
     "folder: trees).",
 )
+@memory
 @shared.encoding
 @shared.threads
 @shared.as_json
-def parse_command(model, file, output, svg, text_format, encoding, threads, **given) -> None:
+def parse_command(model, file, output, svg, text_format, memory, encoding, threads, **given) -> None:
     """Write the tree of every sentence of FILE (default: standard input), a line each.
 
-    Sentences stand a line each, tokens parted by blanks; brackets in them become -LRB- and -RRB-. A sentence without a
-    complete parse gets the best trees that cover it together, and is reported.
+    MODEL is a model file, or a grammar whose name ends in .grammar, .cfg or .pcfg. Sentences stand a line each, tokens
+    parted by blanks; brackets in them become -LRB- and -RRB-. A sentence without a complete parse gets the best trees
+    that cover it together, and is reported.
     """
     from loglin.corpus.output import check_writable, write_atomically
 
+    if given["nbest"] and given["max_recall"]:
+        raise LoglinError("--max-recall makes one tree of the likeliest spans; leave out --nbest")
     for path in filter(None, (output, svg)):
         check_writable(path)
         shared.refuse_overwriting(path, file, model)
@@ -68,7 +82,7 @@ def parse_command(model, file, output, svg, text_format, encoding, threads, **gi
         columns=(given["width"] or shutil.get_terminal_size().columns) if given["draw"] else 0,
         pictures=[] if svg else None,
     )
-    parser = loaded_parser(model, threads)
+    parser = loaded_parser(model, threads, memory)
     began = time.perf_counter()
     pieces: Iterable[bytes] = (piece.encode() for piece in _parsed(parser, file, text_format, encoding, asked))
     if svg:  # before anything else is written
@@ -109,12 +123,13 @@ class _Asked:
     incomplete: list[tuple[int, str]] = field(default_factory=list)  # line and why
 
 
-def loaded_parser(path: str, threads: int | None = None) -> Any:
-    """The parser of a model file."""
+def loaded_parser(path: str, threads: int | None = None, mebibytes: int = 1024) -> Any:
+    """The parser of a model file, or of a grammar's."""
     from loglin.estimators import Parser
 
-    parser = Parser.load(path)
-    return parser.set_params(threads=threads) if threads else parser
+    if path.removesuffix(".gz").endswith(GRAMMARS):
+        return Parser.from_grammar(path, threads=threads, memory=mebibytes << 20)
+    return Parser.load(path, threads, mebibytes << 20)
 
 
 def words_of(tree: Tree) -> list[str]:
@@ -156,7 +171,8 @@ def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Ask
             if not tokens:
                 yield "" if asked.as_json else f"{line}\n"
                 continue
-            best, marks, explanation = next(answers)
+            best, marks = next(answers)
+            explanation = _explained(parser, tokens, asked.span, f"{path}, line {number}")
             asked.sentences += 1
             if not best[0].complete:
                 asked.incomplete.append((number, best[0].note))
@@ -174,24 +190,25 @@ def _without_brackets(tokens: list[str]) -> list[str]:
     return [token.replace("(", "-LRB-").replace(")", "-RRB-") for token in tokens]
 
 
-def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator[tuple[list, Marks | None, Any]]:
-    """For every sentence its trees, best first, the probabilities of its phrases, and why a span is a phrase."""
+def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator[tuple[list, Marks | None]]:
+    """For every sentence its trees, best first, and the probabilities of its phrases."""
     if asked.nbest:
         trees = parser.parse_nbest(sentences, asked.nbest)
     else:
-        trees = [[parse] for parse in parser.parse(sentences, **({"max_recall": True} if asked.max_recall else {}))]
+        trees = [[parse] for parse in parser.parse(sentences, "max-recall" if asked.max_recall else "best")]
     for sentence, best in zip(sentences, trees, strict=True):
-        marks = explanation = None
-        if asked.probabilities:
+        marks = None
+        if asked.probabilities and best[0].complete:
             marks = {(label, i, j): p for label, i, j, p in parser.marginals(sentence)}
-        if asked.span is not None:
-            if asked.span[1] > len(sentence):
-                raise LoglinError(
-                    f"--explain is {asked.span[0]}-{asked.span[1]}, but the sentence {' '.join(sentence)[:40]!r} has "
-                    f"{len(sentence)} words; give a span inside it"
-                )
-            explanation = parser.explain(sentence, asked.span)
-        yield best, marks, explanation
+        yield best, marks
+
+
+def _explained(parser: Any, tokens: list[str], span: tuple[int, int] | None, place: str) -> Any:
+    """Why a span is a phrase, if that is asked."""
+    try:
+        return None if span is None else parser.explain(_without_brackets(tokens), span)
+    except LoglinError as error:
+        raise LoglinError(f"{place}: {error}") from error
 
 
 def _written(tokens: list[str], best: list, marks: Marks | None, explanation: Any, asked: _Asked) -> str:
@@ -203,13 +220,13 @@ def _written(tokens: list[str], best: list, marks: Marks | None, explanation: An
         if marks is not None:
             value["phrases"] = _phrases(best[0].tree, marks)
         if explanation is not None:
-            value["explanation"] = explanation.as_dict()
+            value["explanation"] = asdict(explanation)
         return json.dumps(value, ensure_ascii=False) + "\n"
     parts = []
     for parse in best:
         shown = _drawn(parse.tree, marks, asked.columns) if asked.columns else str(parse.tree)
-        score = f"{parse.score:.6f}" + ("\n" if asked.columns else "\t") if asked.nbest else ""
-        parts.append(f"{score}{shown}\n" + ("\n" if asked.columns else ""))
+        share = f"{parse.probability or 0.0:.6f}" + ("\n" if asked.columns else "\t") if asked.nbest else ""
+        parts.append(f"{share}{shown}\n" + ("\n" if asked.columns else ""))
     if marks is not None and not asked.columns:
         parts += [
             f"  {p['label']} {p['begin']}-{p['end']} {p['probability']:.6f}\n" for p in _phrases(best[0].tree, marks)
@@ -221,7 +238,8 @@ def _written(tokens: list[str], best: list, marks: Marks | None, explanation: An
 
 
 def _as_dict(parse: Any) -> dict[str, Any]:
-    return {"tree": str(parse.tree), "score": parse.score}
+    value = {"tree": str(parse.tree), "score": parse.score if math.isfinite(parse.score) else None}
+    return value | ({} if parse.probability is None else {"probability": parse.probability})
 
 
 def _phrases(tree: Tree, marks: Marks) -> list[dict[str, Any]]:

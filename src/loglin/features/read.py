@@ -97,6 +97,15 @@ PAPER = """\
 R01:%word[first,0,2]/%length[3]
 R02:%word[last,0,2]/%length[3]
 """
+# The same with the words outside the span, for criteria that judge one rule at a time: on the Treebank sample
+# (sentences of at most 15 words, five splits) MECFG has an F1 of 77.8 with them, 76.9 without.
+BOUNDARIES = (
+    PAPER
+    + """\
+R03:%word[first,-1,2]/%length[3]
+R04:%word[last,1,2]/%length[3]
+"""
+)
 # For whole trees: the ends of the span, the words outside it and around its split, shapes, the length; words and
 # their spelling.
 SPANS = """\
@@ -114,7 +123,7 @@ U01:%x[0,0]
 U02:%suffix[0,0,3]
 U03:%short-shape[0,0]
 """
-NAMED_GRAMMARS = {"paper": PAPER, "spans": SPANS}
+NAMED_GRAMMARS = {"paper": PAPER, "boundaries": BOUNDARIES, "spans": SPANS}
 
 
 def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:

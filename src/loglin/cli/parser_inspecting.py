@@ -1,0 +1,127 @@
+"""What is in a parser, for loglin inspect."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from loglin.parser_model import ParserModel
+
+
+def parser_overview(path: str, top: int, label: str | None) -> dict[str, Any]:
+    """All that ``loglin inspect`` shows of a parser, for people and machines."""
+    import numpy as np
+
+    from loglin.grammars.symbols import base_label
+    from loglin.parser_model import ParserModel
+
+    model = ParserModel.load(path)
+    labels = sorted({name for symbol in model.grammar.symbols for name in base_label(symbol)})
+    if label is not None and label not in labels:
+        some = ", ".join(labels[:20]) + ("…" if len(labels) > 20 else "")
+        raise LoglinError(f"the parser has no label {label!r}; its labels are {some}")
+    return {
+        "model": path,
+        "task": "parse",
+        "labels": labels,
+        "symbols": model.grammar.n_symbols,
+        "rules": model.grammar.n_rules,
+        "tags": len(model.index.tags),
+        "words": model.lexicon.n_known,
+        "templates": _templates(model),
+        "features": model.index.n_features,
+        "active_features": int(np.count_nonzero(model.weights)),
+        "decoding": model.decoding,
+        "bytes": os.path.getsize(path),
+        "label_rules": None if label is None else _rules_of(model, label, top),
+        "weights": _top_weights(model, top, label),
+        "record": {k: v for k, v in model.record.items() if k != "history"},
+    }
+
+
+def parser_lines(value: dict[str, Any], record_lines: list[str]) -> list[str]:
+    """The overview for people."""
+    lines = [
+        f"{value['model']}: parser, {value['bytes'] / 1e6:.2f} MB",
+        f"{len(value['labels'])} labels: {' '.join(value['labels'])}",
+        f"{value['symbols']:,} symbols, {value['rules']:,} rules, {value['tags']:,} tags, {value['words']:,} words",
+        f"{value['features']:,} features ({value['active_features']:,} active); rules score: {value['decoding']}",
+    ]
+    if value["templates"]:
+        lines += ["", "templates", *(f"  {line}" for line in value["templates"])]
+    if value["label_rules"]:
+        lines += ["", "rules, base probability and weight"]
+        lines += [f"  {r['probability']:8.6f}  {r['weight']:+8.3f}  {r['rule']}" for r in value["label_rules"]]
+    if value["weights"]:
+        lines += ["", "strongest weights", *(f"  {weight:+8.3f}  {name}" for name, weight in value["weights"])]
+    return [*lines, "", "training", *record_lines]
+
+
+def _templates(model: ParserModel) -> list[str]:
+    extractors = [e for e in (model.spans, model.tokens) if e is not None]
+    return [line for e in extractors for line in e.templates.lines if line.strip() and not line.startswith("#")]
+
+
+def _shown(rule: tuple[str, ...]) -> str:
+    return f"{rule[0]} → {' '.join(rule[1:])}"
+
+
+def _of_label(model: ParserModel, label: str | None) -> np.ndarray:
+    """Whether each symbol is one of the label: (symbols,)."""
+    import numpy as np
+
+    from loglin.grammars.symbols import chain_of
+
+    return np.array([label is None or label in chain_of(symbol) for symbol in model.grammar.symbols])
+
+
+def _rules_of(model: ParserModel, label: str, top: int) -> list[dict[str, Any]]:
+    """The likeliest rules of a label's symbols, as the base model has them."""
+    import numpy as np
+
+    weights = model.index.split(model.weights)[0]
+    rules = np.flatnonzero(_of_label(model, label)[model.grammar.parents])
+    ranked = rules[np.argsort(-(model.base.rules + weights)[rules], kind="stable")][:top].tolist()
+    probability = np.exp(model.base.rules)
+    return [
+        {"rule": _shown(model.grammar.rules[r]), "probability": float(probability[r]), "weight": float(weights[r])}
+        for r in ranked
+    ]
+
+
+def _top_weights(model: ParserModel, top: int, label: str | None) -> list[tuple[str, float]]:
+    """The largest weights by magnitude, of rules, symbols, spans, splits and words."""
+    import numpy as np
+
+    index, grammar = model.index, model.grammar
+    ours, R = _of_label(model, label), grammar.n_rules
+    parents = np.concatenate([grammar.parents, np.arange(grammar.n_symbols, dtype=np.int32)])  # of rules, of symbols
+    spans = index.spans
+    tags = index.tags[index.tokens.labels]
+    symbol = [parents, parents[spans.targets], grammar.parents[spans.split_rules], tags]  # that each weight is about
+    wanted = ours[np.concatenate(symbol)] & (model.weights != 0)
+    kept = np.flatnonzero(wanted)
+    ranked = kept[np.argsort(-np.abs(model.weights[kept]), kind="stable")][:top].tolist()
+    starts = np.concatenate([[0], np.cumsum([len(s) for s in symbol])])
+    attributes = [np.repeat(np.arange(len(p) - 1), np.diff(p)) for p in (spans.ptr, spans.split_ptr, index.tokens.ptr)]
+
+    def target(t: int) -> str:
+        return _shown(grammar.rules[t]) if t < R else grammar.symbols[t - R]
+
+    def name(weight: int) -> str:
+        kind = int(np.searchsorted(starts, weight, side="right")) - 1
+        k = weight - int(starts[kind])
+        if kind == 0:
+            return target(k)
+        a = int(attributes[kind - 1][k])
+        if kind == 3:
+            return f"{model.tokens.attribute_name(a)} for {grammar.symbols[tags[k]]}" if model.tokens else ""
+        chosen, whose = (spans.targets[k], "span") if kind == 1 else (spans.split_rules[k], "split")
+        return f"{model.spans.attribute_name(a, whose)} for {target(int(chosen))}" if model.spans else ""
+
+    return [(name(weight), float(model.weights[weight])) for weight in ranked]
