@@ -1,7 +1,7 @@
 """What a PCFG expects of the features of trees, exactly, for M-estimation (Smith, Vail and Lafferty 2007, §4.1.2).
 
     rules, roots                              as the grammar expects them
-    attributes of spans × rules or symbols    o_A p(rule) times what is below it and around it, see models/tree_expectations
+    attributes of spans × rules or symbols    o_A p(rule) times what is below and around it (models/tree_expectations)
     attributes of splits × rules              the same
     attributes of words × tags                o_A Σ p(A → x) over the terminals x that have the attribute
 
