@@ -201,6 +201,13 @@ def test_max_recall_finds_a_whole_tree(parsers):
         parse = parser.parse([SENTENCE], decode="max-recall")[0]
         assert parse.complete
         assert parse.tree.words() == SENTENCE
+    by_hand = Parser.from_grammar(
+        PCFG.of(
+            {("S", "NP", "VP"): 1.0, ("NP", "PRP"): 0.8, ("NP", "Kim"): 0.2, ("PRP", "she"): 1.0, ("VP", "ran"): 1.0}
+        )
+    )
+    assert str(by_hand.parse([["she", "ran"]], decode="max-recall")[0]) == "(S (NP (PRP she)) (VP ran))"
+    assert str(by_hand.parse([["Kim", "ran"]], decode="max-recall")[0]) == "(S (NP Kim) (VP ran))"
     with pytest.raises(LoglinError, match="max-recall"):
         parsers["pcfg"].parse([SENTENCE], decode="greedy")
 

@@ -153,7 +153,9 @@ class TreeDecoder:
             elif criterion == "max-recall" and spans.partitions[f, 1] > -math.inf:
                 first = forests.layout.cells
                 cells = spans.spans[first[f] : first[f + 1]]
-                parses.append(Parse(self._tree_of_spans(max_recall(cells, self.worth), cells, words), math.nan))
+                begin = int(forests.layout.row[forests.layout.arcs[f]])
+                tags = spans.leaves[begin : begin + len(words)]
+                parses.append(Parse(self._tree_of_spans(max_recall(cells, self.worth), cells, tags, words), math.nan))
             else:
                 parses.append(self._cover(f, forests, scores, words))
         return parses
@@ -205,14 +207,23 @@ class TreeDecoder:
         read = [words[i] if r < 0 else None for i, r in zip(nodes[:, 1].tolist(), rules, strict=True)]
         return Tree.from_preorder([names[a] for a in nodes[:, 0].tolist()], sizes, read)
 
-    def _tree_of_spans(self, spans: list[tuple[int, int, int]], cells: np.ndarray, words: list[str]) -> Tree:
-        """The tree of max_recall; a word that no symbol is worth anything over gets its likeliest tag."""
-        names, top = self.model.grammar.symbols, spans[0]
-        labels, sizes, read = [], [], []
-        for symbol, i, j in spans:
-            if (j - i == 1 and symbol < 0) or (symbol < 0 and (symbol, i, j) == top):
+    def _tree_of_spans(
+        self, spans: list[tuple[int, int, int]], cells: np.ndarray, tags: np.ndarray, words: list[str]
+    ) -> Tree:
+        """The tree of max_recall; below a symbol that rather has a unary rule than a word, its likeliest tag."""
+        names, column = self.model.grammar.symbols, {A: k for k, A in enumerate(self.model.index.tags.tolist())}
+        labels: list[str] = []
+        sizes: list[int] = []
+        read: list[str | None] = []
+        for number, (symbol, i, j) in enumerate(spans):
+            if symbol < 0 and (j - i == 1 or number == 0):
                 symbol = int(cells[cell(i, j)].argmax())
             labels.append(names[symbol] if symbol >= 0 else "@" + COVER)
+            itself = tags[i, column[symbol]] if j - i == 1 and symbol in column else 0.0
+            if j - i == 1 and itself < cells[cell(i, j), symbol] / 2:
+                labels.append(names[self.model.index.tags[int(tags[i].argmax())]])
+                sizes.append(1)
+                read.append(None)
             sizes.append(0 if j - i == 1 else 2)
             read.append(words[i] if j - i == 1 else None)
         return self.model.decoded(Tree.from_preorder(labels, sizes, read))
