@@ -13,14 +13,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 from loglin.kernels.forest import inside, log_goal, outside
 from loglin.kernels.forest_scores import cell, log_row, prepare, split_row
-
-
-@kernel
-def add_logs(a, b):
-    """log(eᵃ + eᵇ)."""
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else a + math.log1p(math.exp(b - a))
+from loglin.kernels.logspace import add_logs
 
 
 @kernel

@@ -10,13 +10,7 @@ import numpy as np
 
 from loglin.kernels.compile import kernel
 from loglin.kernels.lattice import COLUMN, COLUMNS, GOAL, PLACE, ROW, ROWS
-
-
-@kernel
-def _plus(x, y):
-    if x < y:
-        x, y = y, x
-    return x if y == -math.inf else x + math.log1p(math.exp(y - x))
+from loglin.kernels.logspace import add_logs
 
 
 @kernel
@@ -51,7 +45,7 @@ def forward(lattice, lattices, nodes, arcs, sources, labels, second, W, E, alpha
                         to = place + j * columns * second + k
                         w = W[labels[row + i], labels[before + j], labels[column + k]]
                         if w > -math.inf:
-                            alpha[to] = _plus(alpha[to], x + w)
+                            alpha[to] = add_logs(alpha[to], x + w)
         for i in range(nodes[n, ROWS]):
             for k in range(columns):
                 alpha[place + i * columns + k] += E[column + k]
@@ -64,7 +58,7 @@ def goal_sum(goal, lattice, lattices, nodes, alpha):
     for n in range(lattices[lattice], lattices[lattice + 1]):
         if nodes[n, GOAL] == goal:
             for i in range(nodes[n, PLACE], nodes[n, PLACE] + nodes[n, ROWS] * nodes[n, COLUMNS]):
-                z = _plus(z, alpha[i])
+                z = add_logs(z, alpha[i])
     return z
 
 
@@ -102,11 +96,11 @@ def careful_sums(chosen, lattices, nodes, arcs, sources, labels, second, W, E, w
                                 b, c, d = labels[row + i], labels[before + j], labels[column + k]
                                 y = W[b, c, d] + E[column + k] + beta[place + j * columns * second + k]
                                 if y > -math.inf:
-                                    total = _plus(total, y)
+                                    total = add_logs(total, y)
                                     if x > -math.inf:
                                         gW[b, c, d] += weight[goal] * math.exp(x + y - z)
                             if total > -math.inf:
-                                beta[start + i * width + j] = _plus(beta[start + i * width + j], total)
+                                beta[start + i * width + j] = add_logs(beta[start + i * width + j], total)
 
 
 @kernel

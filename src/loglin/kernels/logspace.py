@@ -37,6 +37,14 @@ def log_sum(values):  # (n,)
 
 
 @kernel
+def add_logs(a, b):
+    """log(eᵃ + eᵇ)."""
+    if a < b:
+        a, b = b, a
+    return a if b == -np.inf else a + math.log1p(math.exp(b - a))
+
+
+@kernel
 def histories(trigrams):
     """H, the number of histories."""
     return trigrams.shape[0] + 1
