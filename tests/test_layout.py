@@ -41,6 +41,8 @@ STAGES = [
     "selection",
     "parser_options",
     "parser_problem",
+    "parser_solving",
+    "parser_latent",
     "parser_training",
     "parsing",
     "tagger_files",

@@ -5,6 +5,7 @@ dictionary ──► what each word may be ──► features, sites, lattices �
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from loglin.methods.problem import Problem
 from loglin.model import Model
 from loglin.neighborhoods.named import Everything, Neighborhood, neighborhood
 from loglin.optimize.fit import fit_weights
-from loglin.optimize.record import Iteration, Result, StopTraining
+from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 from loglin.optimize.solvers import solve_by
 from loglin.parallel.threads import Threads
 from loglin.watch import Watch
@@ -139,6 +140,28 @@ def solve_latent(
     zero = np.zeros(criterion.n_features)
     if isinstance(neighborhood_of(options), Everything):
         zero = _convergent(criterion.features)
+    noise = (settings["deviation"] * rng.standard_normal(len(zero)) for _ in range(settings["starts"]))
+    blind = dictionary is None and not _sees_labels(problem)
+    starts = (
+        first if first is not None and n == 0 else zero + (drawn if n or blind else 0.0)
+        for n, drawn in enumerate(noise)
+    )
+
+    def solve(weights: np.ndarray, follow: Callback, ended: Callable[[], str | None]) -> Result:
+        return _rounds(criterion, weights, settings, problem, options, follow, ended)
+
+    best = best_of_starts(starts, solve, watch, interrupted)
+    report_divergence(best, (problem.l1 == 0) & (problem.l2 == 0), problem.design.n_sentences)
+    return best
+
+
+def best_of_starts(
+    starts: Iterable[np.ndarray],
+    solve: Callable[[np.ndarray, Callback, Callable[[], str | None]], Result],  # weights, a callback, whether to end
+    watch: Callback,
+    interrupted: Callable[[], str | None],
+) -> Result:
+    """The result with the lowest value; a stop that the user or a callback asks for ends this start and all others."""
     results: list[Result] = []
     halted: list[str] = []
 
@@ -150,14 +173,10 @@ def solve_latent(
             raise
 
     def ended() -> str | None:
-        """Whether the user, or a callback, wants no further round or start."""
         return halted[0] if halted else interrupted()
 
-    for start in range(settings["starts"]):
-        noise = settings["deviation"] * rng.standard_normal(len(zero))
-        blind = dictionary is None and not _sees_labels(problem)
-        weights = first if first is not None and start == 0 else zero + (noise if start or blind else 0.0)
-        results.append(_rounds(criterion, weights, settings, problem, options, follow, ended))
+    for weights in starts:
+        results.append(solve(weights, follow, ended))
         if ended():
             break
     best = min(results, key=lambda r: r.value)
@@ -166,7 +185,6 @@ def solve_latent(
     if len(results) > 1:
         values = ", ".join(f"{-r.value:,.2f}" for r in results)
         best.stopped += f"; the best of {len(results)} starts ({values})"
-    _report_divergence(best, problem)
     return best
 
 
@@ -209,11 +227,10 @@ def _convergent(features: LatticeFeatures) -> np.ndarray:
     return lsqr(features.entries, target, atol=1e-10, btol=1e-10)[0]
 
 
-def _report_divergence(result: Result, problem: Problem) -> None:
-    """Without a prior, neighborhoods that delete words push some weights without end."""
-    free = (problem.l1 == 0) & (problem.l2 == 0)
+def report_divergence(result: Result, free: np.ndarray, n_sentences: int) -> None:
+    """Without a prior, neighborhoods that delete words push some of the free weights (features,) without end."""
     largest = float(np.abs(result.weights[free]).max(initial=0.0))
-    certain = bool(free.all()) and largest > 0 and result.value < CERTAIN * problem.design.n_sentences
+    certain = bool(free.all()) and largest > 0 and result.value < CERTAIN * n_sentences
     if largest > DIVERGED or certain:
         result.converged = False
         how = f"the largest to {largest:.0f}" if not certain else "until every sentence is certain among its neighbors"

@@ -17,7 +17,9 @@ from loglin.methods.settings import NEIGHBORHOODS, checked_settings
 from loglin.neighborhoods.named import neighborhood
 
 HIDDEN = ("em", "contrastive", "mixture")  # learn from sentences without trees
+WORDS = "U00:%x[0,0]\n"  # all that can be seen of the neighbors of a sentence
 TEMPLATES = {"mecfg": "paper", "piecewise": "paper", "crf": "spans", "perceptron": "spans", "m-estimation": "paper"}
+TEMPLATES |= {"contrastive": WORDS, "mixture": WORDS}
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,27 @@ class ParserOptions:
             )
         if self.neighborhood is not None:
             object.__setattr__(self, "neighborhood", neighborhood(self.neighborhood))
-        if self.template is not None and self.criterion == "pcfg":
-            raise LoglinError("criterion pcfg counts rules and words alone; leave the template out, or take another")
+        if self.template is not None and self.criterion in ("pcfg", "em"):
+            raise LoglinError(
+                f"criterion {self.criterion} counts rules and words alone; leave the template out, or take another"
+            )
+        self._check_starts()
+
+    def _check_starts(self) -> None:
+        """Of the criteria that depend on where they start."""
+        settings = self.checked
+        if settings.get("starts", 1) < 1:
+            raise LoglinError(f"{self.criterion}'s setting starts is 0; give a whole number of at least 1")
+        if settings.get("symbols") and self.grammar is not None:
+            raise LoglinError(
+                f"there are the grammar {os.fspath(self.grammar)} and {self.criterion}'s setting symbols, "
+                f"{settings['symbols']}; give one of the two"
+            )
+        if not 0 < settings.get("annealing", 1.0) <= 1 or settings.get("annealing_rate", 2.0) <= 1:
+            raise LoglinError(
+                f"{self.criterion}'s setting annealing is {settings['annealing']} and annealing_rate "
+                f"{settings['annealing_rate']}; give a number above 0 and at most 1 (none), and one above 1"
+            )
 
     @property
     def checked(self) -> dict[str, Any]:

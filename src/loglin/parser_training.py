@@ -7,7 +7,7 @@
     perceptron     whole trees, one sentence after the other, averaged
     m-estimation   without any parsing, on top of a PCFG (Smith, Vail, Lafferty 2007, §4.1.2)
 
-What learns from sentences without trees is in parser_latent.py.
+What learns from sentences without trees, em, contrastive and mixture, is in parser_latent.py.
 """
 
 from __future__ import annotations
@@ -15,102 +15,59 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from loglin.corpus.trees import Tree
 from loglin.criteria.expansions import ExpansionCriterion, Expansions, nota_instances
 from loglin.criteria.exponential import ExponentialLoss
-from loglin.criteria.forest import Base, ForestCriterion, Term, TreeIndex, scores_with
+from loglin.criteria.forest import scores_with
 from loglin.criteria.tree_perceptron import TreePerceptron
 from loglin.errors import LoglinError
-from loglin.grammars.transforms import TreeCoder
 from loglin.methods.m_estimation import check_bounded
 from loglin.methods.tree_expectations import expected_features
 from loglin.models.pcfg import PCFG
-from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import Iteration, Result, StopTraining
-from loglin.parser_model import LOCAL, ParserModel, token_index
-from loglin.parser_options import ParserOptions
-from loglin.parser_problem import TreeProblem, no_spans, tree_problem
+from loglin.parser_latent import train_hidden
+from loglin.parser_model import LOCAL, ParserModel
+from loglin.parser_options import HIDDEN, ParserOptions
+from loglin.parser_problem import TreeProblem, tree_problem
+from loglin.parser_solving import Callback, Follow, Trained, fitted, likelihood, record_of
 from loglin.watch import interruptible
 
 EPOCHS = 10  # of the perceptron
-Callback = Callable[[Iteration], None]
 
 
-def train_parser(trees: Sequence[Tree], options: ParserOptions, callback: Callback | None = None) -> ParserModel:
+def train_parser(
+    trees: Sequence[Tree],
+    options: ParserOptions,
+    callback: Callback | None = None,
+    sentences: Sequence[Sequence[str]] = (),  # without trees
+) -> ParserModel:
     """A model by the criterion of the options."""
     began = time.perf_counter()
-    pcfg = None if options.grammar is None else PCFG.read(options.grammar)
-    problem = tree_problem(trees, options, pcfg)
     with interruptible() as interrupted:
-        model, result = _METHODS[options.criterion](problem, _Follow(callback, interrupted))
-    model.record |= record_of(options, problem, result, time.perf_counter() - began)
+        follow = Follow(callback, interrupted)
+        if options.criterion in HIDDEN:
+            model, result, lengths = train_hidden(trees, sentences, options, follow)
+        else:
+            model, result, lengths = _train(trees, sentences, options, follow)
+    model.record |= record_of(options, model, lengths, result, time.perf_counter() - began)
     return model
 
 
-def model_of_pcfg(pcfg: PCFG, coder: TreeCoder | None = None) -> ParserModel:
-    """A parser with the probabilities of a grammar; without a coder, one that was written by hand."""
-    index = TreeIndex(pcfg.grammar, pcfg.lexicon.tags, no_spans(pcfg), token_index(len(pcfg.lexicon.tags)))
-    model = ParserModel(coder, index, Base(pcfg.rules, pcfg.roots), pcfg.lexicon, np.zeros(index.n_features))
-    model.record |= {"criterion": "pcfg", "symbols": pcfg.grammar.n_symbols, "rules": pcfg.grammar.n_rules}
-    return model
+def _train(trees: Sequence[Tree], sentences: Sequence, options: ParserOptions, follow: Follow) -> Trained:
+    if sentences:
+        raise LoglinError(
+            f"criterion {options.criterion} learns from trees alone, and {len(sentences)} sentences have none; leave "
+            "them out, or take criterion mixture, em or contrastive"
+        )
+    problem = tree_problem(trees, options, None if options.grammar is None else PCFG.read(options.grammar))
+    model, result = _METHODS[options.criterion](problem, follow)
+    return model, result, problem.uses.lengths.tolist()
 
 
-class _Follow:
-    """Tells a callback of every iteration, and ends training when asked."""
-
-    def __init__(self, callback: Callback | None, interrupted: Callable[[], str | None]):
-        self.callback, self.interrupted, self.before = callback, interrupted, 0
-
-    def __call__(self, iteration: Iteration, weights: np.ndarray) -> None:
-        if self.callback is not None:
-            self.callback(iteration)
-
-
-def record_of(options: ParserOptions, problem: TreeProblem, result: Result, seconds: float) -> dict:
-    """How a model was trained, for people."""
-    return {
-        "criterion": options.criterion,
-        "settings": {name: value for name, value in options.checked.items() if isinstance(value, int | float | str)},
-        "l1": options.l1,
-        "l2": options.l2,
-        "sentences": len(problem.trees),
-        "tokens": int(problem.uses.lengths.sum()),
-        "symbols": problem.pcfg.grammar.n_symbols,
-        "rules": problem.pcfg.grammar.n_rules,
-        "features": problem.index.n_features,
-        "objective": result.value,
-        "iterations": len(result.iterations),
-        "evaluations": result.evaluations,
-        "converged": result.converged,
-        "stopped": result.stopped,
-        "seconds": round(seconds, 3),
-    }
-
-
-def fitted(
-    criterion: Any, options: ParserOptions, follow: _Follow, start: np.ndarray | None = None, max_iter: int = 0
-) -> Result:
-    """Weights at the optimum of a penalized criterion."""
-    ones = np.ones(criterion.n_features)
-    return fit_weights(
-        lambda dtype: criterion,
-        l1=options.l1 * ones,
-        l2=options.l2 * ones,
-        start=start,
-        warm_start=False,
-        dtype="float64",
-        max_iter=max_iter or options.max_iter,
-        tol=options.tol,
-        callback=follow,
-        stop=follow.interrupted,
-    )
-
-
-def _count(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _count(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     weights = np.zeros(problem.index.n_features)
     loss = -float(sum(problem.pcfg.log_probability(tree) for tree in problem.trees))
     result = Result(weights, loss, "rules were counted", True)
@@ -126,7 +83,7 @@ def _expansions(problem: TreeProblem) -> Expansions:
     return Expansions.of_trees(problem.span_design, problem.uses.nodes)
 
 
-def _mecfg(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _mecfg(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     result = fitted(_locally(problem, _expansions(problem)), problem.options, follow)
     return problem.model(result.weights, problem.base("roots"), "local"), result
 
@@ -136,7 +93,7 @@ def _locally(problem: TreeProblem, instances: Expansions, nota: bool = False) ->
     return ExpansionCriterion(grammar, index.spans, instances, nota, index.n_features, problem.threads)
 
 
-def _piecewise(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _piecewise(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     """MECFG for some iterations, then none of the above for the chart edges that it mistakes."""
     settings, right = problem.options.checked, _expansions(problem)
     first = fitted(_locally(problem, right), problem.options, follow, max_iter=settings["iterations"])
@@ -163,30 +120,13 @@ def mistaken_edges(problem: TreeProblem, weights: np.ndarray, threshold: float) 
     return Expansions.joined(found)
 
 
-def _crf(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _crf(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     base = problem.base(problem.options.checked["base"])
     result = fitted(likelihood(problem, base), problem.options, follow)
     return problem.model(result.weights, base), result
 
 
-def likelihood(problem: TreeProblem, base: Base) -> ForestCriterion:
-    """−Σ log p(tree | sentence)."""
-    goals = np.tile([0.0, 1.0], (len(problem.trees), 1))
-    observed = np.asarray(problem.features.sum(axis=0)).ravel()
-    fixed = fixed_score(problem, base)
-    return ForestCriterion(
-        problem.index, base, [Term(problem.forests, problem.design, goals)], observed, fixed, problem.threads
-    )
-
-
-def fixed_score(problem: TreeProblem, base: Base) -> float:
-    """What the base gives to the annotated trees: Σ rules + roots + words."""
-    uses = problem.uses
-    words = problem.design.leaves[np.arange(len(uses.tags)), uses.tags]
-    return float(base.rules[uses.nodes.rules].sum() + base.roots[uses.roots].sum() + words.sum())
-
-
-def _perceptron(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _perceptron(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     """For every sentence whose best tree is wrong, w += f(right tree) − f(best tree)."""
     options, base = problem.options, problem.base(problem.options.checked["base"])
     learner = TreePerceptron(problem.index, base, problem.design, problem.uses, problem.features)
@@ -214,7 +154,7 @@ def _perceptron(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Res
     return problem.model(weights, base), Result(weights, history[-1].value, stopped, True, history, len(history))
 
 
-def _m_estimation(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, Result]:
+def _m_estimation(problem: TreeProblem, follow: Follow) -> tuple[ParserModel, Result]:
     """1/n Σ exp(−w·f) + w·E[f]: one pass over the grammar for E, and then no trees but the annotated ones."""
     options, F = problem.options, problem.features
     impossible = next((n for n, t in enumerate(problem.trees) if problem.pcfg.log_probability(t) == -np.inf), None)
@@ -236,7 +176,7 @@ def _m_estimation(problem: TreeProblem, follow: _Follow) -> tuple[ParserModel, R
     return model, result
 
 
-_METHODS: dict[str, Callable[[TreeProblem, _Follow], tuple[ParserModel, Result]]] = {
+_METHODS: dict[str, Callable[[TreeProblem, Follow], tuple[ParserModel, Result]]] = {
     "pcfg": _count,
     "mecfg": _mecfg,
     "piecewise": _piecewise,

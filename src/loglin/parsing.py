@@ -70,6 +70,19 @@ class SpanExplanation:
         return "\n".join(lines)
 
 
+def checked_words(sentence: Any, number: int) -> list[str]:
+    """The words of a sentence, which has this number among others."""
+    if isinstance(sentence, str) or not isinstance(sentence, Iterable):
+        what = f"the string {sentence[:40]!r}" if isinstance(sentence, str) else f"{sentence!r:.60}"
+        raise LoglinError(f"sentence {number} is {what}; give its words as a list")
+    words = list(sentence)
+    wrong = next((w for w in words if not isinstance(w, str) or not w), None)
+    if not words or wrong is not None:
+        what = "no words" if not words else f"the word {wrong!r}"
+        raise LoglinError(f"sentence {number} has {what}; give words that are not empty")
+    return words
+
+
 class TreeDecoder:
     """A model made ready to parse."""
 
@@ -108,19 +121,9 @@ class TreeDecoder:
         return [parses for batch in self._batches(sentences) for parses in self._listed(batch, n)]
 
     def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterable[list[list[str]]]:
-        checked = [self._checked(s, number) for number, s in enumerate(sentences)]
+        checked = [checked_words(s, number) for number, s in enumerate(sentences)]
         for b in range(0, len(checked), BATCH):
             yield checked[b : b + BATCH]
-
-    def _checked(self, sentence: Sequence[str], number: int) -> list[str]:
-        if isinstance(sentence, str):
-            raise LoglinError(f"sentence {number} is the string {sentence[:40]!r}; give its words as a list")
-        words = list(sentence)
-        wrong = next((w for w in words if not isinstance(w, str) or not w), None)
-        if not words or wrong is not None:
-            what = "no words" if not words else f"the word {wrong!r}"
-            raise LoglinError(f"sentence {number} has {what}; give words that are not empty")
-        return words
 
     def _fitting(self, sentences: list[list[str]]) -> tuple[np.ndarray, Forests | None, Scores | None]:
         """Which sentences are not too long, and their forests with scores."""
@@ -186,7 +189,7 @@ class TreeDecoder:
 
     def sample(self, sentence: Sequence[str], n: int, rng: np.random.Generator) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""
-        words = self._checked(sentence, 0)
+        words = checked_words(sentence, 0)
         drawn = self.model.forests([words]).sample(0, n, self.model.scores([words]), rng)
         return [self._tree(d.nodes, words) for d in drawn]
 
@@ -266,7 +269,7 @@ class TreeDecoder:
         return self._totals(sentence)[0]
 
     def _totals(self, sentence: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        words = self._checked(sentence, 0)
+        words = checked_words(sentence, 0)
         if len(words) > self.longest:
             raise LoglinError(self._too_long(words).note)
         forests, scores = self.model.forests([words]), self.model.scores([words])
@@ -293,7 +296,7 @@ class TreeDecoder:
 
     def explain(self, sentence: Sequence[str], begin: int, end: int, most: int = 10) -> SpanExplanation:
         """Why words begin … end − 1 are what they are: their likeliest symbol, its rule, and what votes for it."""
-        words, model = self._checked(sentence, 0), self.model
+        words, model = checked_words(sentence, 0), self.model
         if not 0 <= begin < end <= len(words):
             raise LoglinError(
                 f"the span {begin}-{end} does not fit a sentence of {len(words)} words; give 0-{len(words)}"

@@ -184,12 +184,12 @@ class ForestCriterion:
             scores = scores_with(self.index, self.base, term.design, weights)
             totals = term.forests.totals(scores, term.goals, self.threads)
             counted = term.goals != 0
-            impossible = np.flatnonzero((totals.partitions == -math.inf)[counted.any(axis=1), 1])
+            impossible = np.flatnonzero((counted & (totals.partitions == -math.inf)).any(axis=1))
             if len(impossible):
                 raise LoglinError(
                     f"sentence {impossible[0]} has no tree in this grammar; leave it out, or add rules or tags for it"
                 )
-            value += float((term.goals * totals.partitions)[counted].sum())
+            value += float(term.goals[counted] @ totals.partitions[counted])
             expected += gradient_of(self.index, term.design, totals)
         return value, expected
 

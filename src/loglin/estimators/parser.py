@@ -16,9 +16,10 @@ from loglin.grammars.transforms import TreeCoder
 from loglin.models.pcfg import PCFG
 from loglin.parser_model import ParserModel
 from loglin.parser_options import ParserOptions
-from loglin.parser_training import model_of_pcfg, train_parser
+from loglin.parser_solving import model_of_pcfg
+from loglin.parser_training import train_parser
 from loglin.parseval import evaluate_trees
-from loglin.parsing import MEMORY, Parse, SpanExplanation, TreeDecoder
+from loglin.parsing import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 
 
 class Parser(BaseEstimator):
@@ -32,13 +33,14 @@ class Parser(BaseEstimator):
         "contrastive", and "mixture" of both (docs/parsing.md).
     template : a template file's name or text, or "paper" or "spans": attributes of spans (R, L), of split points (S)
         and of words (U).
-    grammar : a file of rules to start from, in the place of those of the trees.
+    grammar : a file of rules to start from, in the place of those of the trees; without trees the setting "symbols"
+        gives all rules of so many symbols.
     horizontal, vertical : how many sisters and ancestors a symbol remembers.
     annotations : names of Klein and Manning's annotations, or "klein-manning" for all.
     max_length : longer sentences are left out of training.
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
-    neighborhood : what contrastive estimation compares a sentence with.
+    neighborhood : what contrastive estimation compares a sentence with, by default "trans1".
     settings : of the criterion, such as {"threshold": 5} for "piecewise".
     threads : default all cores; the weights are the same for any number.
     memory : bytes that the chart of a sentence may take; longer sentences are flagged, not parsed.
@@ -86,11 +88,23 @@ class Parser(BaseEstimator):
 
     # ------------------------------------------------------------------ training
 
-    def fit(self, trees: Iterable[Tree | str], unlabeled: Iterable[Sequence[str]] | None = None) -> Parser:
-        """Learn from trees, given as ``Tree`` or in brackets; "mixture" from sentences too, "em" and "contrastive" from
-        sentences (lists of words) in the place of trees.
+    def fit(
+        self, trees: Iterable[Tree | str | Sequence[str]], unlabeled: Iterable[Sequence[str]] | None = None
+    ) -> Parser:
+        """Learn from trees, given as ``Tree`` or in brackets; "mixture", "em" and "contrastive" from ``unlabeled``
+        sentences (lists of words) too.
+
+        For "em" and "contrastive" sentences may also stand among the trees. EM takes trees as brackets: a tree of the
+        sentence has all of their constituents, with their labels where the grammar has these, and may have others.
+        Contrastive estimation takes their words.
         """
-        return self._adopt(train_parser(as_trees(trees), self._options(), self._call))
+        given: list[Any] = list(trees)
+        sentences: list[Any] = [] if unlabeled is None else list(unlabeled)
+        if self.criterion in ("em", "contrastive"):
+            sentences = [item for item in given if not _is_tree(item)] + sentences
+            given = [item for item in given if _is_tree(item)]
+        words = [checked_words(sentence, number) for number, sentence in enumerate(sentences)]
+        return self._adopt(train_parser(as_trees(given), self._options(), self._call, words))
 
     def _options(self) -> ParserOptions:
         return ParserOptions(
@@ -195,7 +209,7 @@ class Parser(BaseEstimator):
         return parser.set_params(**dict(zip(names, settings, strict=True)))._adopt(model)
 
 
-def as_trees(trees: Iterable[Tree | str]) -> list[Tree]:
+def as_trees(trees: Iterable[Any]) -> list[Tree]:
     """Trees, of which some may be written in brackets."""
     found = []
     for number, tree in enumerate(trees):
@@ -203,3 +217,7 @@ def as_trees(trees: Iterable[Tree | str]) -> list[Tree]:
             raise LoglinError(f"tree {number} is {tree!r}; give a Tree, or a string such as (S (NN word))")
         found.append(Tree.parse(tree) if isinstance(tree, str) else tree)
     return found
+
+
+def _is_tree(item: Any) -> bool:
+    return isinstance(item, Tree) or (isinstance(item, str) and item.lstrip().startswith("("))

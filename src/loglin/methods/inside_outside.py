@@ -18,6 +18,7 @@ import numpy as np
 from loglin.errors import LoglinError
 from loglin.grammars.files import Production, Word
 from loglin.methods.climbing import Callback, Course, EMResult, best_climb
+from loglin.models.lexicon import UNKNOWN, Lexicon
 from loglin.models.pcfg import PCFG
 from loglin.neighborhoods.lattices import WordLattices
 from loglin.parallel.threads import Threads
@@ -61,14 +62,18 @@ def inside_outside(
     return best_climb(hidden, models, annealing, annealing_rate, max_iter, tol, course)
 
 
-def complete_grammar(symbols: Sequence[str], sentences: Iterable[Sequence[str]]) -> PCFG:
-    """All rules A → B C and A → word of these symbols, equally likely, as are the roots: a start for random ones."""
-    words = sorted({word for sentence in sentences for word in sentence})
+def complete_grammar(symbols: Sequence[str], sentences: Iterable[Sequence[str]], unknown: bool = False) -> PCFG:
+    """All rules A → B C and A → word of these symbols, equally likely, as are the roots: a start for random ones.
+
+    With ``unknown`` the symbols also write words that no sentence has, as far as smoothing lets them.
+    """
+    words = [Word(word) for word in sorted({word for sentence in sentences for word in sentence})]
     if not symbols or not words:
         raise LoglinError(f"there are {len(symbols)} symbols and {len(words)} words; give at least one of each")
+    words += [Word(UNKNOWN, unknown=True)] * unknown
     share = 1 / (len(symbols) ** 2 + len(words))
     rules: dict[Production, float] = dict.fromkeys(product(symbols, symbols, symbols), share)
-    rules |= {(symbol, Word(word)): share for symbol in symbols for word in words}
+    rules |= {(symbol, word): share for symbol in symbols for word in words}
     return PCFG.of_productions(dict.fromkeys(symbols, 1 / len(symbols)), rules)
 
 
@@ -150,7 +155,9 @@ class HiddenTrees:
         totals = self.forests.totals(self._scores(model, beta), weights, self.threads)
         partitions = totals.partitions[:, 1]
         if partitions.min() == -np.inf:
-            self._refuse(int(partitions.argmin()))
+            number = int(partitions.argmin())
+            kept = " that keeps to its brackets" if self.bracketed else ""
+            raise no_tree(self.used[number], self.sentences[number], model.lexicon, kept)
         words = totals.leaves[self.terminal, model.lexicon.columns]
         counts = [np.concatenate([totals.rules, words]), totals.roots]
         for table, possible in zip(counts, (self.possible, self.possible_roots), strict=True):
@@ -166,15 +173,6 @@ class HiddenTrees:
         leaves = np.full((len(lexicon.terminals) + 1, len(lexicon.tags)), -np.inf)
         leaves[self.terminal, lexicon.columns] = beta * lexicon.log_p
         return scores_of(leaves, beta * model.roots, beta * model.rules)
-
-    def _refuse(self, number: int) -> None:
-        sentence, lexicon = self.sentences[number], self.model.lexicon
-        unknown = [word for word, row in zip(sentence, lexicon.rows(sentence).tolist(), strict=True) if row < 0]
-        place = f"sentence {self.used[number]} ({' '.join(sentence)[:40]})"
-        if unknown:
-            raise LoglinError(f"{place} has the word {unknown[0]!r}, which no rule writes; add one, or one for <UNK>")
-        kept = " that keeps to its brackets" if self.bracketed else ""
-        raise LoglinError(f"{place} has no tree{kept} under the first grammar; give that more rules, or leave it out")
 
     # ------------------------------------------------------------------ what is told of a grammar
 
@@ -192,3 +190,12 @@ class HiddenTrees:
 
     def active(self, model: PCFG) -> int:
         return int((self._choices(model) > -np.inf).sum() + (model.roots > -np.inf).sum())
+
+
+def no_tree(number: int, sentence: Sequence[str], lexicon: Lexicon, kept: str = "") -> LoglinError:
+    """What is wrong with a sentence that a grammar cannot derive."""
+    unknown = [word for word, row in zip(sentence, lexicon.rows(sentence).tolist(), strict=True) if row < 0]
+    place = f"sentence {number} ({' '.join(sentence)[:40]})"
+    if unknown:
+        return LoglinError(f"{place} has the word {unknown[0]!r}, which no rule writes; add one, or one for <UNK>")
+    return LoglinError(f"{place} has no tree{kept} under the first grammar; give that more rules, or leave it out")

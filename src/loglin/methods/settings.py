@@ -71,7 +71,8 @@ CLASSIFIERS: dict[str, dict[str, tuple[Any, Any]]] = {
 # of parsers; see parser_training.py
 _LEXICON: dict[str, tuple[Any, Any]] = {"rare": (1, WHOLE), "smoothing": (0.1, NUMBER)}
 _ON_PCFG = _LEXICON | {"base": ("pcfg", ("pcfg", "lexicon"))}
-_GRAMMAR: dict[str, tuple[Any, Any]] = {"symbols": (0, WHOLE), "starts": (1, WHOLE), "deviation": (0.3, NUMBER)}
+_GRAMMAR: dict[str, tuple[Any, Any]] = {"symbols": (0, WHOLE), "rare": (1, WHOLE), "starts": (1, WHOLE)}
+_ANNEALED: dict[str, tuple[Any, Any]] = {"annealing": (1.0, NUMBER), "annealing_rate": (1.5, NUMBER)}
 PARSERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "pcfg": dict(_LEXICON),
     "mecfg": dict(_LEXICON),
@@ -81,9 +82,9 @@ PARSERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "crf": dict(_ON_PCFG),
     "perceptron": _ON_PCFG | {"averaged": (True, FLAG)},
     "m-estimation": _LEXICON | {"keep_base": (True, FLAG)},
-    "em": _LEXICON | _GRAMMAR,
-    "contrastive": _LEXICON | _GRAMMAR,
-    "mixture": _LEXICON | _GRAMMAR | {"weight": (1.0, NUMBER)},
+    "em": _GRAMMAR | {"smoothing": (0.1, NUMBER)} | _ANNEALED,
+    "contrastive": _GRAMMAR | {"deviation": (0.3, NUMBER)},
+    "mixture": _ON_PCFG | {"weight": (1.0, NUMBER), "starts": (1, WHOLE), "deviation": (0.3, NUMBER)},
 }
 PARTIAL = (
     *LATENT,

@@ -1,8 +1,8 @@
 """What a PCFG expects of the features of trees, exactly, for M-estimation (Smith, Vail and Lafferty 2007, §4.1.2).
 
     rules, roots                              as the grammar expects them
-    attributes of spans × rules or symbols    o_A p(rule) times what is below it and around it, see models/tree_expectations
-    attributes of splits × rules              the same
+    attributes of spans × rules or symbols    what is around a rule times p times what is below it, with the words of
+    attributes of splits × rules              the attribute there: see models/tree_expectations.py
     attributes of words × tags                o_A Σ p(A → x) over the terminals x that have the attribute
 
 Templates read terminals of the lexicon: known words, and signatures in angle brackets. An item's value is a class of

@@ -12,7 +12,7 @@ final 2. So one pass over the lattice sums the sentence apart from its neighbors
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -71,6 +71,19 @@ class WordLattices:
             np.zeros(len(self.of), np.int64), self.pools, True,
         )  # fmt: skip
         return tree, (np.cumsum(final > 0) - 1)[ends]
+
+    def unpooled(self) -> WordLattices:
+        """With an arc for every symbol of a pool."""
+        if not self.pools:
+            return self
+        sizes = np.array([1] * self.n_symbols + [len(pool) for pool in self.pools])
+        read = np.concatenate([np.arange(self.n_symbols), *self.pools])
+        n, first = sizes[self.symbols], (np.cumsum(sizes) - sizes)[self.symbols]
+        ends = np.concatenate([[0], np.cumsum(n)])
+        symbols = read[np.repeat(first - ends[:-1], n) + np.arange(ends[-1])].astype(np.int32)
+        return replace(
+            self, arcs=ends[self.arcs].astype(np.int64), targets=np.repeat(self.targets, n), symbols=symbols, pools=[]
+        )
 
     def __len__(self) -> int:
         return len(self.states) - 1
