@@ -33,7 +33,7 @@ TREES = [
 ]
 TEMPLATE = "R01:%first[0]\nR02:%last[0]/%length[3]\nL01:%first[-1]\nS01:%split[0]\nU01:%x[0,0]\nU02:%suffix[0,0,1]\n"
 SENTENCE = ["the", "man", "saw", "a", "dog", "with", "the", "cat"]
-FULL = ("pcfg", "mecfg", "piecewise", "crf", "perceptron")
+FULL = ("pcfg", "mecfg", "piecewise", "crf", "perceptron", "m-estimation")
 
 
 @pytest.fixture(scope="module")
