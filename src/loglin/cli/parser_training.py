@@ -38,7 +38,7 @@ _PARAMETERS += ("seed", "neighborhood")
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
-@click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
+@click.option("--l2", type=click.FloatRange(min=0), help="L2 penalty, 1 / variance; default 1, m-estimation .06.")
 @click.option("--max-iter", type=click.IntRange(min=1), default=200, show_default=True)
 @click.option(
     "--tol",

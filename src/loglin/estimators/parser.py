@@ -38,7 +38,8 @@ class Parser(BaseEstimator):
     horizontal, vertical : how many sisters and ancestors a symbol remembers.
     annotations : names of Klein and Manning's annotations, or "klein-manning" for all.
     max_length : longer sentences are left out of training.
-    l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
+    l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². The default of l2 is 1; of
+        "m-estimation", whose objective is a mean over trees, 0.06.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
     neighborhood : what contrastive estimation compares a sentence with, by default "trans1".
     settings : of the criterion, such as {"threshold": 5} for "piecewise".
@@ -58,7 +59,7 @@ class Parser(BaseEstimator):
         annotations: str | Sequence[str] = (),
         max_length: int | None = None,
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: float | None = None,
         max_iter: int = 200,
         tol: float = 1e-3,
         neighborhood: Any = None,

@@ -1,8 +1,8 @@
 """What a PCFG expects of the features of trees, exactly, for M-estimation (Smith, Vail and Lafferty 2007, §4.1.2).
 
     rules, roots                              as the grammar expects them
-    attributes of spans × rules or symbols    o_A p(rule) times what is below and around it (models/tree_expectations)
-    attributes of splits × rules              the same
+    attributes of spans × rules or symbols    what is around a rule times p times what is below it, with the words of
+    attributes of splits × rules              the attribute there: see models/tree_expectations.py
     attributes of words × tags                o_A Σ p(A → x) over the terminals x that have the attribute
 
 Templates read terminals of the lexicon: known words, and signatures in angle brackets. An item's value is a class of
@@ -122,11 +122,12 @@ class _SpanFeatures:
 
     def _uses(self, table: Spans, number: int, attribute: np.ndarray, rules: np.ndarray) -> np.ndarray:
         """How often rules are used where a template has an attribute: (n,)."""
-        words, lengths = self.words[number], self._lengths(number)[attribute]
-        possible = np.all([w[attribute] != NOBODY for w in words.values()], axis=0) & np.ones(len(rules), bool)
+        words, lengths = self.words[number], self._lengths(number)
+        possible = np.all([np.ones(len(lengths), bool), *(w != NOBODY for w in words.values())], axis=0)
         found = np.zeros(len(rules))
         for shortest, longest in np.unique(lengths, axis=0).tolist():
-            chosen = np.flatnonzero(possible & (lengths == (shortest, longest)).all(axis=1))
+            some = possible & (lengths == (shortest, longest)).all(axis=1)
+            chosen = np.flatnonzero(some[attribute])
             at = {place: w[attribute[chosen]] for place, w in words.items()}
             found[chosen] = table.expected(rules[chosen], at, shortest, longest or None)
         return found
