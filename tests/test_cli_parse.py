@@ -395,3 +395,12 @@ def test_the_rules_of_a_label(treebank):
     assert "criterion        pcfg" in text
     refused(treebank, ["inspect", "a.model", "--label", "QP"], "no label 'QP'", "VP")
     refused(treebank, ["inspect", "a.model", "--explain", "she saw she"], "loglin parse a.model --explain")
+
+
+def test_a_grammar_that_is_not_tight_parses_with_a_warning(tmp_path):
+    path = tmp_path / "loose.grammar"
+    path.write_text("S -> S S [0.75] | 'a' [0.25]\n")
+    result = CliRunner().invoke(cli, ["parse", str(path), "-"], input="a a\n", catch_exceptions=False)
+    assert result.exit_code == 0
+    assert result.stdout == "(S (S a) (S a))\n"
+    assert "is not tight: with probability 0.667 a derivation never ends" in result.stderr

@@ -128,7 +128,15 @@ def loaded_parser(path: str, threads: int | None = None, mebibytes: int = 1024) 
     from loglin.estimators import Parser
 
     if path.removesuffix(".gz").endswith(GRAMMARS):
-        return Parser.from_grammar(path, threads=threads, memory=mebibytes << 20)
+        parser = Parser.from_grammar(path, threads=threads, memory=mebibytes << 20)
+        if not parser.pcfg_.is_tight():
+            lost = 1 - parser.pcfg_.total
+            click.echo(
+                f"loglin: {path} is not tight: with probability {lost:.3g} a derivation never ends; trees of a given "
+                "sentence compare all the same, but for sampling or expectations lower its recursive rules",
+                err=True,
+            )
+        return parser
     return Parser.load(path, threads, mebibytes << 20)
 
 
