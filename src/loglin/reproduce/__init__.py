@@ -24,6 +24,7 @@ TABLES = {
     "optimizers": ("optimizers", "Ways to the same weights, by passes and seconds (lectures' optimizers)."),
     "piecewise-table1": ("piecewise_table1", "Entities and parts of speech: CRF, MEMM, pieces (Sutton, McCallum)."),
     "piecewise-table2": ("piecewise_table2", "Parsing: PCFG, MECFG, PT-CFG, CRF-CFG (Sutton, McCallum)."),
+    "mestimation-trees": ("mestimation_trees", "Parsing: M-estimation on a PCFG, CRF-CFG (after Smith et al. 2007)."),
     "contrastive-figure2": ("contrastive_figure2", "Tags without labels: neighborhoods, EM, sizes (Smith, Eisner)."),
     "contrastive-table3": ("contrastive_table3", "Tags without labels: diluted dictionaries (Smith, Eisner)."),
     "contrastive-figure3": ("contrastive_figure3", "The same on ambiguous words, by prior (Smith, Eisner)."),
