@@ -28,6 +28,7 @@ TABLES = {
     "contrastive-figure2": ("contrastive_figure2", "Tags without labels: neighborhoods, EM, sizes (Smith, Eisner)."),
     "contrastive-table3": ("contrastive_table3", "Tags without labels: diluted dictionaries (Smith, Eisner)."),
     "contrastive-figure3": ("contrastive_figure3", "The same on ambiguous words, by prior (Smith, Eisner)."),
+    "contrastive-trees": ("contrastive_trees", "Grammars of tags without trees: EM, neighborhoods (Smith, Eisner)."),
     "semi-supervised": ("semi_supervised", "Tags with few labels: mixtures with contrastive estimation, EM."),
     "slides-examples": ("slides_examples", "Worked examples of the lectures: votes, sensors, stoplights."),
     "text-categorization": ("text_categorization", "Reuters: naive Bayes, regressions, support vectors (Zhang, Oles)."),
