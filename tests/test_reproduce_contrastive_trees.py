@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from conftest import corpus_folder
 
+from conftest import corpus_folder
 from loglin.corpus.trees import Tree
 from loglin.models.pcfg import PCFG
 from loglin.parseval import evaluate_trees
