@@ -42,6 +42,15 @@ def test_the_recipe_by_hand():
     np.testing.assert_allclose(ratio[0, 1:] / ratio[1, 1:] * 4 / 3, run[1:] / the[1:])
 
 
+def test_sentences_as_they_are_read():
+    lexicon = Lexicon.count(SENTENCES, NUMBER)
+    read = lexicon.read(["Walks", "the", "cats", "run"])
+    assert read == ["<UNK>", "the", "<UNK-s>", "run"]
+    assert lexicon.read(read) == read
+    known = Lexicon.table({("DT", Word("the")): 1.0}, NUMBER)
+    assert known.read(["the", "cats"]) == ["the", "cats"]  # impossible
+
+
 def test_words_that_are_not_known():
     lexicon = Lexicon.count(SENTENCES, NUMBER)
     unk, unk_s, the = lexicon.scores(["<UNK>", "<UNK-s>", "the"])

@@ -25,7 +25,7 @@ from loglin.features.spans import SpanExtractor
 from loglin.features.template import Template
 from loglin.features.views import View
 from loglin.models.pcfg import PCFG
-from loglin.models.tree_expectations import APART, Spans
+from loglin.models.tree_expectations import Spans, dependent
 
 PLACES = {
     ("first", 0): "first",
@@ -162,9 +162,7 @@ class _SpanFeatures:
         for n, item in enumerate(template.items):
             if item.function != "length":
                 places.setdefault(PLACES.get((item.anchor, item.offset), ""), []).append(n)
-        together = any(len(places.keys() & set(group)) > 1 for group in APART)
-        if {"first", "last"} <= places.keys() and len(self.pcfg.grammar.unary):
-            together = True
+        together = dependent(places, len(self.pcfg.grammar.unary) > 0)
         if "" in places or together:
             what = "words that depend on each other" if together else "a word further away"
             raise LoglinError(

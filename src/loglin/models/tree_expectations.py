@@ -13,7 +13,7 @@ each of the three is a product.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +28,6 @@ PLACES = ("first", "last", "before", "after", "split-left", "split-right")
 BESIDE = ("before", "after")
 OF_LEFT = {"first": "first", "split-left": "last"}  # which word of the left child that is, and of the right
 OF_RIGHT = {"last": "last", "split-right": "first"}
-APART = (BESIDE, tuple(OF_LEFT), tuple(OF_RIGHT))  # places of which one each can be looked at together
 Words = Mapping[str, np.ndarray]  # by place the numbers of words, (n,)
 
 
@@ -164,13 +163,11 @@ class Spans:
                 raise LoglinError(
                     f"words are numbers up to {self.n_words - 1}; {place} cannot be {numbers.min()}…{numbers.max()}"
                 )
-        together = next((both for both in (words.keys() & set(group) for group in APART) if len(both) > 1), None)
-        if together is None and {"first", "last"} <= words.keys() and (rules >= len(self.pcfg.grammar.binary)).any():
-            together = {"first", "last"}  # of the one child of a unary rule
+        together = dependent(words, bool((rules >= len(self.pcfg.grammar.binary)).any()))
         if together:
             raise LoglinError(
-                f"the words {' and '.join(sorted(together))} depend on each other, and are not worked out together; "
-                "ask for one of them"
+                f"the words {' and '.join(together)} depend on each other, and are not worked out together; ask for "
+                "one of them"
             )
 
     def _over(self, rules: np.ndarray, words: Words, m: int | None) -> np.ndarray:
@@ -195,6 +192,13 @@ class Spans:
         for side, numbers in words.items():
             return (getattr(self, side) if m is None else self.edges(side, m))[symbols, numbers]
         return (self.pcfg.inside if m is None else self.lengths(m)[m])[symbols]
+
+
+def dependent(places: Iterable[str], unary: bool) -> list[str]:
+    """Places whose words are not independent given the rule, by name; ``unary``: some rule has one child."""
+    groups = [BESIDE, OF_LEFT, OF_RIGHT, *([("first", "last")] if unary else [])]
+    found = [sorted(set(places) & set(group)) for group in groups]
+    return next((both for both in found if len(both) > 1), [])
 
 
 def _solve(matrix: sparse.sparray, given: np.ndarray, live: np.ndarray) -> np.ndarray:
