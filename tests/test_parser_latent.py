@@ -384,6 +384,14 @@ def test_without_a_prior_weights_diverge():
     assert "without a prior weights grow without end" in record["stopped"]
 
 
+def test_a_strong_prior_leaves_symbols_alike():
+    """Then zero is where all starts end up, and the record says so."""
+    sentences = [list(s) for s in ("ac", "bd", "acac", "bdac", "acbd")] * 3
+    for l2, alike in ((100.0, True), (0.1, False)):
+        record = Parser("contrastive", settings={"symbols": 3}, l2=l2, threads=1).fit(sentences).model_.record
+        assert ("all rules ended alike" in record["stopped"]) == alike
+
+
 def test_a_callback_ends_all_starts():
     numbers = []
 

@@ -43,6 +43,7 @@ from loglin.structures.forest import Forests, chart_bytes, scores_of
 
 EM_TOL = 0.01  # EM ends with small steps far from where it goes, so it is held to a part of the tolerance
 MEMORY = 2**30  # bytes that the chart of one lattice may take
+ALIKE = 0.05  # weights of all rules within so much: symbols are not told apart
 
 
 def train_hidden(
@@ -253,7 +254,10 @@ def _contrastive(trees: list[Tree], sentences: list[list[str]], options: ParserO
     flat, words = without_weights(hidden.pcfg), hidden.words
     text = WordTypes.of(words, flat, options)
     criterion = contrastive_criterion(text, flat, options)
-    result = _solved(criterion, options, follow, len(words), blind=bool(options.checked["symbols"]))
+    symbols = options.checked["symbols"]
+    result = _solved(criterion, options, follow, len(words), blind=symbols > 0)
+    if symbols > 1 and np.ptp(text.index.split(result.weights)[0]) < ALIKE:
+        result.stopped += "; all rules ended alike, so trees are a matter of chance: give a smaller l2"
     model = ParserModel(options.coder, text.index, criterion.base, flat.lexicon, result.weights, text.extractor)
     model.record |= {"neighborhood": neighborhood_of(options).name, "left_out": hidden.left_out}
     return model, result, [len(s) for s in words]

@@ -83,7 +83,7 @@ PARSERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "perceptron": _ON_PCFG | {"averaged": (True, FLAG)},
     "m-estimation": _LEXICON | {"keep_base": (True, FLAG)},
     "em": _GRAMMAR | {"smoothing": (0.1, NUMBER)} | _ANNEALED,
-    "contrastive": _GRAMMAR | {"deviation": (0.3, NUMBER)},
+    "contrastive": _GRAMMAR | {"deviation": (1.0, NUMBER)},
     "mixture": _ON_PCFG | {"weight": (1.0, NUMBER), "starts": (1, WHOLE), "deviation": (0.3, NUMBER)},
 }
 PARTIAL = (
