@@ -139,9 +139,8 @@ class _SpanFeatures:
         for n, item in enumerate(self.spans.observed[number].items):
             if item.function == "length":
                 m = codes[:, n] + 1
-                found[:, 0] = np.maximum(found[:, 0], m)
-                below = np.where(m < item.arguments[0], m, 0)
-                found[:, 1] = np.where(found[:, 1] * below, np.minimum(found[:, 1], below), found[:, 1] + below)
+                exact = np.where(m < item.arguments[0], m, 0)  # several items that tell it exactly tell the same
+                found = np.maximum(found, np.stack([m, exact], axis=1))
         return found
 
     def _words(self, number: int) -> dict[str, np.ndarray]:
@@ -183,8 +182,7 @@ class _SpanFeatures:
                 "plus one)"
             )
         rows = [*map(tuple, np.stack([self.codes[view][:, 0] for view in views], axis=1).tolist())]
-        values = dict.fromkeys(row for row in rows if min(row) >= 0)
-        numbers = self.numbers[views] = {row: self.n_classes + n for n, row in enumerate(values)}
-        self.columns.append(np.array([numbers.get(row, -1) for row in rows], np.int64))
+        numbers = self.numbers[views] = {row: self.n_classes + n for n, row in enumerate(dict.fromkeys(rows))}
+        self.columns.append(np.array([numbers[row] for row in rows], np.int64))
         self.n_classes += len(numbers)
         return numbers
