@@ -70,6 +70,14 @@ def test_same_weights_for_any_number_of_threads(criterion):
     assert np.array_equal(one.model_.weights, two.model_.weights)
 
 
+def test_trees_of_nltk(parsers):
+    nltk = pytest.importorskip("nltk")
+    theirs = [nltk.Tree.fromstring(tree) for tree in TREES]
+    parser = Parser("pcfg").fit(theirs)
+    assert parser.parse([SENTENCE])[0].score == parsers["pcfg"].parse([SENTENCE])[0].score
+    assert parser.score(theirs) == parsers["pcfg"].score(TREES)
+
+
 # ---------------------------------------------------------------- the criterion
 
 

@@ -92,8 +92,8 @@ class Parser(BaseEstimator):
     def fit(
         self, trees: Iterable[Tree | str | Sequence[str]], unlabeled: Iterable[Sequence[str]] | None = None
     ) -> Parser:
-        """Learn from trees, given as ``Tree`` or in brackets; "mixture", "em" and "contrastive" from ``unlabeled``
-        sentences (lists of words) too.
+        """Learn from trees, given as ``Tree``, in brackets or as NLTK's; "mixture", "em" and "contrastive" from
+        ``unlabeled`` sentences (lists of words) too.
 
         For "em" and "contrastive" sentences may also stand among the trees. EM takes trees as brackets: a tree of the
         sentence has all of their constituents, with their labels where the grammar has these, and may have others.
@@ -211,14 +211,19 @@ class Parser(BaseEstimator):
 
 
 def as_trees(trees: Iterable[Any]) -> list[Tree]:
-    """Trees, of which some may be written in brackets."""
+    """Trees, of which some may be written in brackets, or be NLTK's."""
     found = []
     for number, tree in enumerate(trees):
-        if not isinstance(tree, Tree | str):
+        if not isinstance(tree, Tree | str) and not _is_of_nltk(tree):
             raise LoglinError(f"tree {number} is {tree!r}; give a Tree, or a string such as (S (NN word))")
-        found.append(Tree.parse(tree) if isinstance(tree, str) else tree)
+        found.append(tree if isinstance(tree, Tree) else Tree.parse(str(tree)))
     return found
 
 
 def _is_tree(item: Any) -> bool:
-    return isinstance(item, Tree) or (isinstance(item, str) and item.lstrip().startswith("("))
+    return isinstance(item, Tree) or (isinstance(item, str) and item.lstrip().startswith("(")) or _is_of_nltk(item)
+
+
+def _is_of_nltk(item: Any) -> bool:
+    """Whether an object is a tree of NLTK, which prints itself in brackets."""
+    return any(f"{kind.__module__}.{kind.__name__}" == "nltk.tree.tree.Tree" for kind in type(item).__mro__)
