@@ -106,7 +106,7 @@ def crfsuite_tag(model, test, output):
 
 
 def f1_of(path):
-    from loglin.evaluate import evaluate_labels
+    from loglin.evaluation.sequences import evaluate_labels
 
     sentences = read_sentences(path)
     return evaluate_labels([[t[-2] for t in s] for s in sentences], [[t[-1] for t in s] for s in sentences]).f1
@@ -192,7 +192,7 @@ def best_of(function, repeats=3):
 def side_loglin(data, work, quick, threads):
     train, test, template = data / "train.txt", data / "test.txt", work / "template"
     template.write_text(TEMPLATE)
-    model = work / "loglin.model"
+    model = work / "loglin.models.chain"
     loglin_train(train, template, model, threads)  # compiled code is loaded
     result = best_of(lambda: loglin_train(train, template, model, threads))
     result["peak_memory_mb"] = peak_mb()
@@ -237,11 +237,11 @@ def seconds_per_pass(train, threads):
     from loglin.corpus import conll
     from loglin.corpus.columns import Corpus
     from loglin.corpus.labels import gold_of_column
-    from loglin.criteria.likelihood import ConditionalLikelihood
     from loglin.features.extract import TemplateExtractor
     from loglin.features.index import build_index
     from loglin.features.template import parse_templates
-    from loglin.parallel.threads import Threads
+    from loglin.objectives.likelihood import ConditionalLikelihood
+    from loglin.threads import Threads
 
     corpus = conll.read(train)
     design = TemplateExtractor(parse_templates(TEMPLATE)).fit(Corpus(corpus.columns[:2], corpus.offsets))

@@ -24,13 +24,13 @@ from crf import ROOT, crfsuite_train, loglin_train, peak_mb, read_sentences
 from loglin.corpus import datasets
 from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.corpus.labels import gold_of_column
-from loglin.decode import Decoder
-from loglin.evaluate import evaluate
+from loglin.decoding.chains import Decoder
+from loglin.evaluation.sequences import evaluate
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
 from loglin.reproduce import np_chunks
 from loglin.reproduce.piecewise_table1 import POS_ITEMS, crossed
-from loglin.training import Options, train
+from loglin.training.chains import Options, train
 
 PLAIN = {"warm_start": False, "scaled": False}  # L-BFGS as the papers used it
 

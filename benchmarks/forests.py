@@ -25,14 +25,14 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 
 from loglin import Parser
-from loglin.criteria.forest import scores_with
-from loglin.models.pcfg import PCFG
-from loglin.parser_options import ParserOptions
-from loglin.parser_problem import tree_problem
-from loglin.parser_training import likelihood
-from loglin.parsing import TreeDecoder
+from loglin.decoding.trees import TreeDecoder
+from loglin.generative.pcfg import PCFG
 from loglin.reproduce.treebank_parsing import splits
 from loglin.structures.forest import chart_bytes
+from loglin.structures.tree_scores import scores_with
+from loglin.training.parser_options import ParserOptions
+from loglin.training.parser_problem import tree_problem
+from loglin.training.parser_training import likelihood
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER_LENGTHS, PEER_SENTENCES = (4, 6, 8, 10, 12), 2  # so many test sentences of each length

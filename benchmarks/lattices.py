@@ -23,17 +23,17 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.labels import Gold
-from loglin.criteria.lattice import Neighbors
+from loglin.criteria.em import HiddenText
+from loglin.criteria.settings import checked_settings
 from loglin.features.dictionary import TagDictionary, dictionary_of
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.latent import lattice_criterion, lattice_text, possible_labels
-from loglin.methods.em import HiddenText
-from loglin.methods.lattice import TokenTypes
-from loglin.methods.settings import checked_settings
-from loglin.options import Options
-from loglin.parallel.threads import Threads
-from loglin.training import _problem
+from loglin.objectives.lattice import Neighbors
+from loglin.problems.lattices import TokenTypes
+from loglin.threads import Threads
+from loglin.training.chains import _problem
+from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
+from loglin.training.options import Options
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS, ROUNDS, IN_A_ROW = 24_000, 10, 5

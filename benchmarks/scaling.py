@@ -19,11 +19,11 @@ from loglin.corpus import conll
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import gold_of_column
 from loglin.corpus.vocabulary import Vocabulary
-from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import build_index
 from loglin.features.template import parse_templates
-from loglin.parallel.threads import Threads
+from loglin.objectives.likelihood import ConditionalLikelihood
+from loglin.threads import Threads
 
 ROUNDS = 10
 

@@ -18,18 +18,19 @@ from pathlib import Path
 
 import numpy as np
 
-from loglin.corpus import conll, ingredients
+from loglin.corpus import conll
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import gold_of_sequences
-from loglin.criteria.likelihood import ConditionalLikelihood
+from loglin.demo import ingredients
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import build_index
 from loglin.features.read import DEFAULT
 from loglin.features.template import parse_templates
+from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import StopTraining
-from loglin.parallel.threads import Threads
+from loglin.threads import Threads
 
 ROOT = Path(__file__).resolve().parent.parent
 WITHIN = 1.001

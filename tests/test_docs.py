@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from loglin.cli.main import cli
-from loglin.corpus.ingredients import generate
 from loglin.corpus.trees import write_trees
-from loglin.estimators.language_training import LanguageOptions
+from loglin.criteria.settings import CRITERIA, PARSERS
+from loglin.demo.ingredients import generate
 from loglin.features.histories import KINDS
-from loglin.methods.settings import CRITERIA, PARSERS
-from loglin.models.pcfg import PCFG
+from loglin.generative.pcfg import PCFG
+from loglin.training.language import LanguageOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

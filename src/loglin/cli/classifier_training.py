@@ -12,8 +12,8 @@ import click
 from loglin.cli import examples as files
 from loglin.cli import options as shared
 from loglin.cli.examples import Example, example_format
+from loglin.criteria.settings import CLASSIFIERS, NAIVE_BAYES
 from loglin.errors import LoglinError
-from loglin.methods.settings import CLASSIFIERS, NAIVE_BAYES
 
 _OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
 NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed")
@@ -197,7 +197,7 @@ def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
 
 def _training_summary(model, seconds: dict[str, float], output: str) -> dict[str, Any]:
     """The keys of ``loglin train --json``."""
-    from loglin.training import peak_memory_mb
+    from loglin.training.chains import peak_memory_mb
 
     record = model.record
     keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")

@@ -14,8 +14,8 @@ import click
 from loglin.cli import examples as files
 from loglin.cli import options as shared
 from loglin.cli.examples import Example, example_format
+from loglin.criteria.settings import NAIVE_BAYES
 from loglin.errors import LoglinError
-from loglin.methods.settings import NAIVE_BAYES
 
 
 @click.command("classify")
@@ -77,7 +77,7 @@ def loaded_classifier(path: str, threads: int | None = None) -> Any:
     """The classifier of a model file."""
     from loglin.estimators import MaxEnt, NaiveBayes
     from loglin.features.attributes import AttributeExtractor
-    from loglin.model import Model
+    from loglin.models.chain import Model
 
     model = Model.load(path)
     if model.task == "tag":
@@ -141,7 +141,7 @@ def _report_scores(gold: list, predicted: list, known: list, path: str, speed: d
     """Accuracy, and precision, recall and F1 of every class."""
     import numpy as np
 
-    from loglin.evaluate import evaluate, evaluate_label_sets
+    from loglin.evaluation.sequences import evaluate, evaluate_label_sets
 
     if not gold:
         raise LoglinError(f"{path} holds no examples; give at least one with a label")

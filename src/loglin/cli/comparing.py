@@ -49,7 +49,7 @@ def compare_command(
 
     GOLD is a labelled column file. The outputs are what loglin tag writes, or files of labels alone.
     """
-    from loglin.significance import compare
+    from loglin.evaluation.significance import compare
 
     right = _read(gold, encoding)
     outputs = [_read(path, encoding) for path in (output1, output2)]

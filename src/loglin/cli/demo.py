@@ -65,7 +65,7 @@ def demo_command(lines, output, as_json) -> None:
         check_writable(output)
     _announce_compilation()
     from loglin.cli.explaining import entity_lines, explanation_as_dict
-    from loglin.decode import Decoder
+    from loglin.decoding.chains import Decoder
 
     def say(text: str = "") -> None:
         if not as_json:
@@ -121,13 +121,13 @@ def _announce_compilation() -> None:
 def _trained() -> Iterator[tuple[Any, dict[str, Any]]]:
     """The model and the test scores of every template."""
     from loglin.corpus.columns import from_sentences
-    from loglin.corpus.ingredients import generate
     from loglin.corpus.labels import gold_of_sequences
-    from loglin.decode import Decoder
-    from loglin.evaluate import evaluate
+    from loglin.decoding.chains import Decoder
+    from loglin.demo.ingredients import generate
+    from loglin.evaluation.sequences import evaluate
     from loglin.features.extract import TemplateExtractor
     from loglin.features.read import read_templates
-    from loglin.training import Options, train
+    from loglin.training.chains import Options, train
 
     def parted(lines: list, labels: list | None = None) -> tuple[Any, list, Any]:
         words = from_sentences([[word for word, _ in line] for line in lines], "the ingredient corpus")
@@ -189,7 +189,7 @@ def _tagged(decoder, line: str) -> tuple[dict[str, Any] | None, Any]:
     """Labels and entities of a line, and why its least certain token has its label."""
     from loglin.cli.explaining import explained
     from loglin.corpus.columns import from_sentences
-    from loglin.corpus.ingredients import tokenize
+    from loglin.demo.ingredients import tokenize
 
     words = tokenize(line)
     if not words:

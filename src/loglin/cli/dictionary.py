@@ -59,7 +59,7 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
     from loglin.corpus.output import check_writable
     from loglin.features.coverage import Coverage
     from loglin.features.dictionary import write_dictionary
-    from loglin.tagger_files import read_raw
+    from loglin.training.tagger_files import read_raw
 
     if output:
         check_writable(output)
@@ -93,7 +93,7 @@ def _dictionary(path: str, given: dict) -> tuple[list, TagDictionary, Corpus | N
     from loglin.corpus import trees
     from loglin.corpus.columns import Corpus
     from loglin.features.dictionary import TagDictionary, first_words, frequent_words, read_dictionary
-    from loglin.tagger_files import Source, read_training
+    from loglin.training.tagger_files import Source, read_training
 
     if given["text_format"] == "dictionary" or (given["text_format"] == "auto" and path.endswith(".dict")):
         if given["min_count"] or given["first"]:

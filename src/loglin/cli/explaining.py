@@ -10,7 +10,7 @@ from loglin.errors import LoglinError
 
 
 def explain(model, path: str, sentence: str, position: int | None, as_json: bool) -> None:
-    from loglin.decode import Decoder
+    from loglin.decoding.chains import Decoder
 
     if not sentence.split():
         raise LoglinError("the sentence to explain is empty; give some words")

@@ -29,7 +29,7 @@ _TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
 @shared.as_json
 def inspect_command(model, top, label, explain, position, as_json) -> None:
     """Show what is in MODEL: labels, templates, sizes, the strongest weights, how it was trained."""
-    from loglin.model import Model, read_arrays
+    from loglin.models.chain import Model, read_arrays
 
     if position is not None and explain is None:
         raise click.UsageError("--position goes with --explain")
@@ -267,7 +267,7 @@ def prune_command(model, output, threshold, half, as_json) -> None:
     import numpy as np
 
     from loglin.corpus.output import check_writable
-    from loglin.model import Model
+    from loglin.models.chain import Model
 
     check_writable(output)
     shared.refuse_overwriting(output, model)

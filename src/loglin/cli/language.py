@@ -81,7 +81,7 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     check_writable(output)
     shared.refuse_overwriting(output, data, given["classes"])
     from loglin.estimators.language_model import LanguageModel
-    from loglin.estimators.language_training import LanguageOptions
+    from loglin.training.language import LanguageOptions
 
     settings = {k: given[k] for k in ("criterion", "vocabulary", "threads")}
     settings |= {

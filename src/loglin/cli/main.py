@@ -16,7 +16,7 @@ from loglin.errors import LoglinError
 
 # name → (module, one line for --help)
 _COMMANDS = {
-    "train": ("tagging", "Train a tagger from labelled text, or without labels."),
+    "train": ("tagger_training", "Train a tagger from labelled text, or without labels."),
     "tag": ("tagging", "Label text with a trained tagger."),
     "eval": ("tagging", "Compare a tagger's labels with the right ones."),
     "dictionary": ("dictionary", "Make a tagging dictionary from labelled text."),

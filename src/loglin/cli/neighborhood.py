@@ -32,9 +32,9 @@ def neighborhood_command(name, sentence, strings, limit, dot, output, as_json) -
     as del1word+trans1, or a file with a transducer: lines STATE OPERATION STATE and final STATE ….
     """
     from loglin.corpus.output import check_writable, write_atomically
+    from loglin.drawing.lattice_svg import svg
+    from loglin.drawing.lattices import Drawing
     from loglin.neighborhoods import neighborhood
-    from loglin.neighborhoods.drawing import Drawing
-    from loglin.neighborhoods.picture import svg
 
     if dot and (as_json or strings):
         raise LoglinError("--dot prints the lattice for Graphviz and nothing else; leave out --json and --strings")

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+from loglin.criteria.settings import OPTIMIZERS
 from loglin.errors import LoglinError
-from loglin.methods.settings import OPTIMIZERS
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")

@@ -50,7 +50,7 @@ def parse_eval_command(gold, system, against, as_json, **given) -> None:
     evalb. A line without a tree is a sentence without a parse.
     """
     from loglin.corpus.trees import read_trees
-    from loglin.parseval import CONVENTIONS, evaluate_trees
+    from loglin.evaluation.trees import CONVENTIONS, evaluate_trees
 
     began, model = time.perf_counter(), None
     if _is_model(gold):
@@ -70,7 +70,7 @@ def parse_eval_command(gold, system, against, as_json, **given) -> None:
     if model is not None:
         value |= {"seconds": seconds, "sentences_per_second": len(found) / max(seconds, 1e-9)}
     if against:
-        from loglin.parseval import compare_parsers
+        from loglin.evaluation.trees import compare_parsers
 
         names = shared.short_names(model or system, against)
         others = _read_parses(against, right, gold, given["encoding"])

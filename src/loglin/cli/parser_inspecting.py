@@ -10,7 +10,7 @@ from loglin.errors import LoglinError
 if TYPE_CHECKING:
     import numpy as np
 
-    from loglin.parser_model import ParserModel
+    from loglin.models.parser import ParserModel
 
 
 def parser_overview(path: str, top: int, label: str | None) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def parser_overview(path: str, top: int, label: str | None) -> dict[str, Any]:
     import numpy as np
 
     from loglin.grammars.symbols import base_label
-    from loglin.parser_model import ParserModel
+    from loglin.models.parser import ParserModel
 
     model = ParserModel.load(path)
     labels = sorted({name for symbol in model.grammar.symbols for name in base_label(symbol)})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loglin.cli import options as shared
+from loglin.criteria.settings import PARSERS
 from loglin.errors import LoglinError
-from loglin.methods.settings import PARSERS
 
 if TYPE_CHECKING:
     from loglin.corpus.trees import Tree
@@ -123,7 +123,7 @@ def _sentences(path: str, encoding: str) -> list[list[str]]:
 
 
 def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, as_json: bool) -> None:
-    from loglin.training import peak_memory_mb
+    from loglin.training.chains import peak_memory_mb
 
     summary = {name: value for name, value in record.items() if name != "history"}
     summary |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "model": output}

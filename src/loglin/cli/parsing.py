@@ -21,7 +21,7 @@ from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.corpus.trees import Tree
-    from loglin.grammars.drawing import Marks
+    from loglin.drawing.trees import Marks
 
 SENTENCES_AT_ONCE = 100
 MOST_PICTURES = 100  # trees in one SVG file
@@ -259,14 +259,14 @@ def _phrases(tree: Tree, marks: Marks) -> list[dict[str, Any]]:
 
 
 def _drawn(tree: Tree, marks: Marks | None, columns: int) -> str:
-    from loglin.grammars.drawing import draw
+    from loglin.drawing.trees import draw
 
     return draw(tree, columns, marks)
 
 
 def _write_pictures(path: str, source: str, asked: _Asked) -> None:
     from loglin.corpus.output import write_atomically
-    from loglin.grammars.picture import svg
+    from loglin.drawing.tree_svg import svg
 
     if not asked.pictures:
         raise LoglinError(f"{source} holds no sentence to draw; write one a line")

@@ -12,7 +12,7 @@ GRID = ("l1", "l2", "tol", "cutoff", "seed")  # what --grid may name besides set
 
 def grid_of(given: dict, criterion: str) -> dict[str, list]:
     """What --grid names, with its values, or an error before anything is trained."""
-    from loglin.selection import check_grid, parted
+    from loglin.training.selection import check_grid, parted
 
     grid: dict[str, list] = {}
     for text in given["grid"]:
@@ -48,9 +48,9 @@ def selected(grid: dict[str, list], train_one: Any, options: Any, n_columns: int
     """Trials over the grid, each with its criterion on the held-out text."""
     from dataclasses import replace
 
-    from loglin.decode import Decoder
-    from loglin.selection import parted, select
-    from loglin.tagger_evaluation import read_labeled
+    from loglin.decoding.chains import Decoder
+    from loglin.training.selection import parted, select
+    from loglin.training.tagger_evaluation import read_labeled
 
     def train(parameters: dict) -> Any:
         inside, outside = parted(parameters, options.criterion)

@@ -1,129 +1,144 @@
-"""What every criterion on chains shares: weights in, scores of labels and steps, residuals, gradient out.
-
-    weights → scores of tokens (Scorer), steps, label trigrams → the criterion's sums → residuals → gradient
-
-A residual is the derivative of the criterion by a score; the gradient sums it over the places of a feature.
-"""
+"""Criteria of chains made ready: likelihoods, margins, and pieces with none of the above."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import Gold
-from loglin.criteria.scoring import Scorer
-from loglin.features.design import NO_VALUES, Design
-from loglin.features.index import FeatureIndex
-from loglin.kernels import gradient as gradient_kernels
-from loglin.kernels import keys
-from loglin.parallel.threads import Threads, chunks_by_size
+from loglin.criteria.settings import NUMBER, checked_value
+from loglin.errors import LoglinError
+from loglin.objectives.likelihood import ConditionalLikelihood
+from loglin.objectives.local import LocalLikelihood, true_instances, wrong_instances, wrong_sources
+from loglin.objectives.sentences import OfProbability, WholeSentences, local_marginals, scaled_likelihood
+from loglin.optimize.fit import fit_weights
+from loglin.optimize.lbfgs import minimize
+from loglin.problems.problem import Method, Problem
 
 
-class ChainCriterion(ABC):
-    """Value and gradient of an unpenalized criterion, to be minimized; ``residuals_of`` makes it one."""
+def make_method(name: str, settings: dict, problem: Problem, start: np.ndarray | None) -> Method:
+    """Prepare criterion ``name`` (any but hmm, perceptron and m-estimation, which go their own ways)."""
+    p = problem
+    arguments = (p.design, p.gold, p.index, p.weight)
 
-    def __init__(
-        self,
-        design: Design,
-        gold: Gold,
-        index: FeatureIndex,
-        instance_weights: np.ndarray | None = None,
-        dtype: type = np.float32,
-        threads: Threads | None = None,
-        costs: np.ndarray | None = None,  # (L, L): of a wrong label, by the right one
-    ):
-        self.design, self.gold, self.index = design, gold, index
-        self.threads = threads or Threads(1)
-        self.scorer = Scorer(design, index, dtype, self.threads)
-        self.dtype, self.n_features = np.dtype(dtype), index.n_features
-        self.instance = np.asarray([] if instance_weights is None else instance_weights, self.dtype)
-        price = np.zeros((0, 0), self.dtype) if costs is None else np.asarray(costs, self.dtype)
-        self.labels = (gold.codes, gold.sets, gold.candidates, price)
-        self.longest = int(np.diff(design.offsets).max(initial=1))
-        self.residuals = np.zeros((design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
-        self.chunks = chunks_by_size(design.offsets)
-        self.bigrams = self._bigram_lists()
-        self.step_residuals = np.zeros(len(self.bigrams[1]), self.dtype)
-        self.order = 2 if len(index.triples) else 1
-        self.losses = np.zeros(design.n_sentences)  # of every sentence at the last weights
-        self.evaluations = 0
-        self.epochs = 0.0  # stochastic passes over the sentences, or parts of one
+    def likelihood(dtype: type, costs: np.ndarray | None = None) -> ConditionalLikelihood:
+        return ConditionalLikelihood(*arguments, dtype, p.threads, costs)
 
-    @property
-    def stochastic(self) -> ChainCriterion | None:
-        """What a stochastic warm start may learn from, sentence by sentence; None: nothing."""
-        return None
+    def whole(kind: str, costs: np.ndarray | None = None) -> Method:
+        return Method(lambda dtype: WholeSentences(kind, *arguments, dtype, p.threads, costs), start)
 
-    def _bigram_lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Observed bigram features of the step into each token, and for each feature where it occurs."""
-        if not len(self.index.bigram_pairs):
-            self._bigram_postings = np.zeros(1, np.int64), np.empty(0, np.uint32)
-            return np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int32)
-        incidence = self.design.bigrams
-        counts = np.diff(self.index.bigram_ptr)[incidence.ids]
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        starts = np.repeat(self.index.bigram_ptr[incidence.ids] - ends[:-1], counts)
-        features = (starts + np.arange(ends[-1])).astype(np.uint32)
-        ptr = ends[incidence.ptr]
-        sizes, places = np.zeros(len(self.index.bigram_pairs), np.int64), np.empty(len(features), np.uint32)
-        keys.count(features, sizes)
-        posting_ptr = np.concatenate([[0], np.cumsum(sizes)])
-        one_each = np.arange(len(features) + 1)
-        keys.transpose(one_each, features, NO_VALUES, 0, posting_ptr[:-1].copy(), places, NO_VALUES)
-        self._bigram_postings = posting_ptr, places
-        # kernels number the weights of all kinds in one vector
-        return ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features]
+    if name in ("crf", "likelihood"):
+        return Method(likelihood, start)
+    if name == "margin":
+        costs = label_costs(settings["cost"], p.labels)
+        if settings["loss"] == "hinge":
+            p.require_labels("margin with loss=hinge")
+            return whole("hinge", costs)
+        return Method(lambda dtype: likelihood(dtype, costs), start)
+    if name == "label-likelihood":
+        return whole("label-likelihood")
+    if name in ("accuracy", "expected-accuracy", "boosting"):
+        sharpness = settings.get("sharpness", 1.0)
+        if sharpness == 0:
+            raise LoglinError("accuracy's setting sharpness is 0, which tells nothing apart; give a number above 0")
+        return Method(lambda dtype: OfProbability(likelihood(dtype), name, sharpness), start)
+    if name == "pseudolikelihood" and settings["nota"] != "none":
+        if p.order == 2:
+            raise LoglinError(
+                "pseudolikelihood with nota works on chains of order 1; take T out of the template and order=1, "
+                "or nota=none"
+            )
+        return whole({"all": "all-neighbors", "one": "one-neighbor"}[settings["nota"]])
+    if name == "piecewise":
+        return _piecewise(settings, p, start)
+    true = true_instances(p.design, p.gold, p.order, p.weight, behind=name == "pseudolikelihood")
+    return Method(lambda dtype: LocalLikelihood(p.design, p.index, true, False, dtype, p.threads), start)
 
-    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value and gradient at ``weights``."""
-        gradient = self._gathered(*self._pass(weights))
-        return float(self.losses.sum()), gradient
 
-    def _gathered(self, pairs: np.ndarray, triples: np.ndarray) -> np.ndarray:
-        """Sum residuals, and those of label bigrams and trigrams, by feature."""
-        gradient = np.empty(self.n_features, self.dtype)
-        unigram, bigram, pair, triple = self.index.split(gradient)
-        self.scorer.gradient(self.residuals, unigram)
-        self._sum_steps(self.step_residuals, bigram)
-        pair[:] = pairs.reshape(-1)[self.index.pairs]
-        triple[:] = triples.reshape(-1)[self.index.triples]
-        return gradient
+def label_costs(cost: Any, labels: list) -> np.ndarray:
+    """(L, L) what a label costs by the right one: a number, a mapping {(right, wrong): cost}, or its text."""
+    L = len(labels)
+    costs = 1.0 - np.eye(L)
+    if isinstance(cost, str) and ">" in cost:
+        try:
+            parts = [part.rpartition(":") for part in cost.split(",")]
+            cost = {tuple(pair.strip().split(">", 1)): float(number) for pair, _, number in parts}
+        except ValueError:
+            raise LoglinError(f"cost is {cost!r}; write right>wrong:number, separated by commas") from None
+    if isinstance(cost, Mapping):
+        names = {str(label): i for i, label in enumerate(labels)}
+        for (right, wrong), number in cost.items():
+            for label in (right, wrong):
+                if str(label) not in names:
+                    raise LoglinError(f"cost names {label!r}, which is no label of the data")
+            costs[names[str(right)], names[str(wrong)]] = number
+    else:
+        costs *= checked_value("margin's setting cost", cost, NUMBER)
+    np.fill_diagonal(costs, 0.0)
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise LoglinError("a cost of a wrong label is negative or no finite number; give numbers of at least 0")
+    return costs
 
-    def curvature(self, weights: np.ndarray) -> np.ndarray:
-        """Σ p·(1 − p) of every feature, the diagonal of the Hessian without the links between tokens."""
-        pairs, triples = self.expected(*self._pass(weights))
-        gradient_kernels.curvature(self.design.offsets, self.instance, self.residuals)
-        diagonal = np.empty(self.n_features, self.dtype)
-        unigram, bigram, pair, triple = self.index.split(diagonal)
-        self.scorer.gradient(self.residuals, unigram, squared=True)
-        p = np.minimum(np.abs(self.step_residuals), 1)  # as of tokens: |p − y|·(1 − |p − y|) = p·(1 − p)
-        self._sum_steps(p * (1 - p), bigram)
-        pair[:] = np.abs(pairs).reshape(-1)[self.index.pairs] / 2  # p·(1 − p) of few, large p
-        triple[:] = np.abs(triples).reshape(-1)[self.index.triples] / 2
-        return diagonal
 
-    def expected(self, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Expected label bigrams and trigrams, or a guess of their size, from their residuals."""
-        return pairs, triples
+def _piecewise(settings: dict, p: Problem, start: np.ndarray | None) -> Method:
+    """The true steps and none-of-the-above instances: all of them, a sample, or the likely mistakes."""
+    true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
+    nota = settings["nota"]
+    if nota == "selected":
+        if start is None:
+            start = _partly_trained(settings["iterations"], p, true)
+        wrong = _likely_mistakes(p, true, start, settings["threshold"])
+    else:
+        wrong = wrong_sources(true, L) if nota != "none" else np.zeros((len(true.tokens), L**p.order), bool)
+        if nota == "sampled":
+            share = min(1.0, settings["rate"] / max(wrong.shape[1] - 1, 1))
+            wrong &= np.random.default_rng(p.seed).random(wrong.shape) < share
+    instances = true.joined(wrong_instances(true, wrong, L))
+    return Method(lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads), start)
 
-    def _pass(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self.evaluations += 1
-        x = np.ascontiguousarray(weights, self.dtype)
-        self.scorer.load(x)
-        self.step_residuals[:] = 0
-        return self.residuals_of(weights, x)
 
-    @abstractmethod
-    def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Fill residuals of tokens and steps, and losses; return those of label bigrams and trigrams.
+def _partly_trained(iterations: int, p: Problem, true) -> np.ndarray:
+    """An MEMM after a few iterations."""
 
-        ``x`` are the weights in this criterion's precision, already in the scorer's table.
-        """
+    def make(dtype: type) -> LocalLikelihood:
+        return LocalLikelihood(p.design, p.index, true, False, dtype, p.threads)
 
-    def _sum_steps(self, residuals: np.ndarray, out: np.ndarray) -> None:
-        """Sum the residuals of steps for every observed bigram feature."""
-        ptr, postings = self._bigram_postings
-        self.threads.map(
-            lambda b, e: gradient_kernels.sum_postings(b, e, ptr, postings, residuals, out), chunks_by_size(ptr)
-        )
+    few = fit_weights(make, l1=p.l1, l2=p.l2, warm_start=False, dtype="float32", max_iter=max(iterations, 1))
+    return few.weights
+
+
+def _likely_mistakes(p: Problem, true, weights: np.ndarray, threshold: float) -> np.ndarray:
+    """Wrong labels (or pairs) before a token whose marginal probability exceeds the threshold."""
+    L = p.index.n_labels
+    marginals = np.full((1, 1), np.nan)
+    chain = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
+    if p.order == 1:
+        marginals = chain.step_marginals(weights)
+    if not np.isfinite(marginals).all():  # second order, or out of the range of numbers
+        marginals = local_marginals(chain, weights)
+    likely = marginals > threshold
+    likely[np.arange(len(likely)), p.gold.codes] = False
+    before = np.zeros_like(likely)
+    has = np.flatnonzero(true.before[:, -1] >= 0)
+    before[has] = likely[has - 1]
+    if p.order == 1:
+        return before
+    wrong = np.zeros((len(before), L, L), bool)
+    token, label = np.nonzero(before)
+    wrong[token, np.maximum(true.before[token, 0], 0), label] = True
+    return wrong.reshape(len(before), -1)
+
+
+def scale_factors(p: Problem, weights: np.ndarray, strength: float = 10.0, steps: int = 10) -> np.ndarray:
+    """α per label before (the last: START) that make the pieces one chain: a few steps of global training.
+
+    On separable data the likelihood has no finite optimum, hence a prior ½·strength·Σ(α − 1)² and few steps.
+    """
+    chain = ConditionalLikelihood(p.design, p.gold, p.index, None, np.float32, p.threads)
+
+    def function(alpha: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = scaled_likelihood(chain, weights, alpha)
+        return value + 0.5 * strength * float(((alpha - 1) ** 2).sum()), slope + strength * (alpha - 1)
+
+    return minimize(function, np.ones(p.index.n_labels + 1), max_iter=steps, tol=1e-6).weights

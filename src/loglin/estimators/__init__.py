@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
+from loglin.criteria.settings import NAIVE_BAYES
 from loglin.estimators.language_model import LanguageModel
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.estimators.parser import Parser
 from loglin.estimators.selection import select_tagger
 from loglin.estimators.tagger import Tagger
-from loglin.methods.settings import NAIVE_BAYES
-from loglin.model import Model, read_arrays
+from loglin.models.chain import Model, read_arrays
 
 __all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Parser", "Tagger", "load", "select_tagger"]
 

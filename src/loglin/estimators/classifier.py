@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from loglin.decode import Decoder, Vote
+from loglin.decoding.chains import Decoder, Vote
 from loglin.errors import LoglinError
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
-from loglin.model import Model
+from loglin.models.chain import Model
 from loglin.structures import Local
 
 

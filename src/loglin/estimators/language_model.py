@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.errors import LoglinError
-from loglin.estimators import language_files
-from loglin.estimators.language_training import CACHE, LanguageOptions, train
 from loglin.features.words import END, UNKNOWN, RunningText
+from loglin.generative.predictor import Predictor, Vote
+from loglin.models import language as language_files
 from loglin.models.cache import CacheModel
-from loglin.models.predictor import Predictor, Vote
+from loglin.training.language import CACHE, LanguageOptions, train
 
 Lines = Text | Iterable[str | Sequence[str]]
 LONGEST = 1000  # words of a sampled sentence, unless told otherwise

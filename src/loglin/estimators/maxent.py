@@ -15,18 +15,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.decode import Vote
+from loglin.criteria.settings import NAIVE_BAYES
+from loglin.decoding.chains import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes, single
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.warn import warn_if_unbounded
-from loglin.evaluate import best_threshold
+from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
-from loglin.methods.settings import NAIVE_BAYES
-from loglin.model import Model
-from loglin.training import SMALL, Options, train
-from loglin.watch import Development, was_interrupted
+from loglin.models.chain import Model
+from loglin.training.chains import SMALL, Options, train
+from loglin.training.watch import Development, was_interrupted
 
 FOLDS = 3  # of the training data, for a threshold of label sets
 

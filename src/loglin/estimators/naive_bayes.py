@@ -13,18 +13,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.criteria.likelihood import ConditionalLikelihood
-from loglin.criteria.naive_bayes import NaiveBayesLikelihood
+from loglin.criteria.settings import NAIVE_BAYES
 from loglin.errors import LoglinError
 from loglin.estimators.classifier import Classifier
 from loglin.estimators.maxent import MaxEnt
 from loglin.features.design import Design
 from loglin.features.index import build_index
-from loglin.methods.settings import NAIVE_BAYES
-from loglin.model import Model
-from loglin.models import naive_bayes
+from loglin.generative import naive_bayes
+from loglin.models.chain import Model
+from loglin.objectives.likelihood import ConditionalLikelihood
+from loglin.objectives.naive_bayes import NaiveBayesLikelihood
 from loglin.optimize.lbfgs import minimize
-from loglin.parallel.threads import Threads
+from loglin.threads import Threads
 
 OBJECTIVES = ("joint", "conditional")
 

@@ -11,15 +11,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.trees import Tree
+from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
+from loglin.evaluation.trees import evaluate_trees
+from loglin.generative.pcfg import PCFG
 from loglin.grammars.transforms import TreeCoder
-from loglin.models.pcfg import PCFG
-from loglin.parser_model import ParserModel
-from loglin.parser_options import ParserOptions
-from loglin.parser_solving import model_of_pcfg
-from loglin.parser_training import train_parser
-from loglin.parseval import evaluate_trees
-from loglin.parsing import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
+from loglin.models.parser import ParserModel
+from loglin.training.parser_options import ParserOptions
+from loglin.training.parser_solving import model_of_pcfg
+from loglin.training.parser_training import train_parser
 
 
 class Parser(BaseEstimator):

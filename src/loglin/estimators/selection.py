@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 from loglin.errors import LoglinError
 from loglin.estimators.tagger import Tagger
-from loglin.model import Model
-from loglin.selection import Selection, check_grid, parted, select
+from loglin.models.chain import Model
+from loglin.training.selection import Selection, check_grid, parted, select
 
 
 def select_tagger(

@@ -13,21 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.decode import Decoder, Entity, Explanation
+from loglin.criteria.settings import LATENT
+from loglin.decoding.chains import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
 from loglin.estimators.warn import warn_if_unbounded
-from loglin.evaluate import Evaluation, evaluate_labels
+from loglin.evaluation.induced import TaggingReport
+from loglin.evaluation.sequences import Evaluation, evaluate_labels
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.mapping import TaggingReport
-from loglin.methods.settings import LATENT
-from loglin.model import Model
-from loglin.options import Options, default_order, hidden_template, labels_of
-from loglin.tagger_evaluation import Labeled
-from loglin.training import train
-from loglin.watch import Development
+from loglin.models.chain import Model
+from loglin.training.chains import train
+from loglin.training.options import Options, default_order, hidden_template, labels_of
+from loglin.training.tagger_evaluation import Labeled
+from loglin.training.watch import Development
 
 
 class Tagger(BaseEstimator):

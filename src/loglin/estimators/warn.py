@@ -6,7 +6,7 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from loglin.model import Model
+from loglin.models.chain import Model
 
 
 def warn_if_unbounded(model: Model) -> None:

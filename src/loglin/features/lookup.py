@@ -12,7 +12,7 @@ import numpy as np
 
 from loglin.features.template import Template
 from loglin.kernels import keys as kernels
-from loglin.parallel.threads import Threads, chunks_by_size
+from loglin.threads import Threads, chunks_by_size
 
 DIRECT = 1 << 17  # templates with at most so many possible keys are arrays
 

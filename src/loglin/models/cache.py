@@ -15,8 +15,8 @@ import numpy as np
 
 from loglin.features.triggers import recent
 from loglin.features.words import RunningText, Words
+from loglin.generative.predictor import Predictor, Vote
 from loglin.kernels import window as kernels
-from loglin.models.predictor import Predictor, Vote
 
 TIMES = np.array([2, 3])  # occurrences among the recent words: 1, 2, 3 or more
 AGES = np.array([10, 50, 200])  # known words since the last: below 10, 50, 200, or more

@@ -9,8 +9,8 @@ import numpy as np
 
 from loglin.features.histories import HistoryExtractor
 from loglin.features.words import RunningText, Words
+from loglin.generative.predictor import Vote
 from loglin.kernels import history as kernels
-from loglin.models.predictor import Vote
 
 _NONE = np.empty(0)
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.neighborhoods.alphabet import Alphabet
-from loglin.neighborhoods.lattices import Automata, Sentences, WordLattices, cut, joined
 from loglin.neighborhoods.transducer import Transducer
+from loglin.structures.word_lattices import Automata, Sentences, WordLattices, cut, joined
 
 NAMES = ["del1word", "trans1", "trans2", "delortrans1", "del1subseq", "length", "observed", "conditional:COLUMNS"]
 NAMES += ["everything"]

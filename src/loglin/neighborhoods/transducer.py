@@ -22,8 +22,8 @@ import numpy as np
 from loglin.corpus.files import read_text
 from loglin.errors import LoglinError
 from loglin.neighborhoods.alphabet import Alphabet
-from loglin.neighborhoods.lattices import Automata
 from loglin.neighborhoods.operations import LITERAL, Operation, parse_operation
+from loglin.structures.word_lattices import Automata
 
 
 @dataclass(frozen=True)

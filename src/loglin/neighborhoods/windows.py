@@ -11,7 +11,7 @@ import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.kernels.windows_of_lattices import lattices_of_windows
-from loglin.neighborhoods.lattices import WordLattices
+from loglin.structures.word_lattices import WordLattices
 
 
 def widened(

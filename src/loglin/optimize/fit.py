@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from loglin.criteria.independent import IndependentLosses
-from loglin.criteria.penalties import Penalized, shortest
-from loglin.criteria.stochastic import StochasticLearner
 from loglin.optimize.lbfgs import minimize
+from loglin.optimize.objective import HasLearner, HasParts, Learner
+from loglin.optimize.penalties import Penalized, shortest
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 from loglin.optimize.together import minimize_together
 
@@ -57,8 +56,11 @@ def fit_weights(
     for number, (precision, limit) in enumerate(phases):
         if criterion is None or precision is not phases[number - 1][0]:
             criterion = make_criterion(precision)
-        if weights is None and warm_start and criterion.stochastic is not None:
-            weights, near, reason = _warm_start(criterion, l1, l2, seed, stop)
+        learner = (
+            criterion.learner(seed) if weights is None and warm_start and isinstance(criterion, HasLearner) else None
+        )
+        if learner is not None:
+            weights, near, reason = _warm_start(learner, l1, l2, stop)
             if reason:
                 value = _objective(criterion, weights, l1, l2)
                 return Result(weights, value, reason, False, [], 1)
@@ -72,7 +74,7 @@ def fit_weights(
             "tol": (tol if last else max(tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
             "callback": course,
         }
-        if isinstance(criterion, IndependentLosses) and criterion.is_full:
+        if isinstance(criterion, HasParts) and criterion.is_full:
             result = minimize_together(criterion, weights, l2=l2, **how)
         else:
             result = minimize(Penalized(criterion, shortest(l2)), weights, **how)
@@ -117,9 +119,7 @@ def criterion_passes(criterion, evaluations: int) -> int:
     return max(evaluations, getattr(criterion, "evaluations", 0))
 
 
-def _warm_start(criterion, l1, l2, seed, stop) -> tuple[np.ndarray, bool, str | None]:
-    learner = StochasticLearner(criterion.stochastic, seed)
-
+def _warm_start(learner: Learner, l1, l2, stop) -> tuple[np.ndarray, bool, str | None]:
     def ask(epoch: int, loss: float) -> None:
         reason = stop()
         if reason:

@@ -19,10 +19,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from loglin.criteria.decisions import Decisions
 from loglin.kernels import vectors as kernels
 from loglin.kernels.scaling import scale_weights
 from loglin.optimize.descent import Function, nearly_converged
+from loglin.optimize.objective import Decisions
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 LONGEST = 10.0  # of M·δ in a round; only weights without a finite optimum want more

@@ -1,7 +1,7 @@
 """The optimizers by name, behind one seam: a criterion and its penalties in, weights out.
 
     gradient · conjugate-gradient     any criterion
-    newton · gis · iis                criteria of independent decisions (criteria/decisions.py)
+    newton · gis · iis                criteria of independent decisions (objective.Decisions)
     sgd · averaged-sgd                criteria that learn sentence by sentence
 
 "auto" and "lbfgs" are in ``fit``.
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from loglin.criteria.penalties import Penalized
-from loglin.criteria.stochastic import StochasticLearner
 from loglin.errors import LoglinError
 from loglin.optimize.ascent import Steepest
 from loglin.optimize.conjugate import Conjugate
 from loglin.optimize.descent import Descent
 from loglin.optimize.newton import minimize_newton
+from loglin.optimize.objective import HasLearner, Learner
+from loglin.optimize.penalties import Penalized
 from loglin.optimize.record import Callback, Iteration, Result, StopTraining
 from loglin.optimize.scaling import scale_generalized, scale_improved
 from loglin.optimize.stochastic import descend_stochastically
@@ -50,7 +50,7 @@ def solve_by(
     w = np.zeros(criterion.n_features) if start is None else np.asarray(start, np.float64)
     function = Penalized(criterion, l2)
     if name in STOCHASTIC:
-        learner = StochasticLearner(_one_by_one(name, criterion), seed)
+        learner = _one_by_one(name, criterion, seed)
         averaged = name == "averaged-sgd"
         return descend_stochastically(
             function, learner, w, l1=l1, l2=l2, averaged=averaged, max_iter=max_iter, tol=tol, callback=callback,
@@ -91,11 +91,11 @@ def decisions_of(name: str, criterion: Any) -> Any:
     return decisions
 
 
-def _one_by_one(name: str, criterion: Any) -> Any:
-    learns = getattr(criterion, "stochastic", None)
-    if learns is None or getattr(learns, "order", 1) == 2:
+def _one_by_one(name: str, criterion: Any, seed: int) -> Learner:
+    learner = criterion.learner(seed) if isinstance(criterion, HasLearner) else None
+    if learner is None or learner.order == 2:
         raise LoglinError(
             f"optimizer {name} takes one sentence at a time, which this criterion (or order 2) does not allow; use "
             "optimizer auto"
         )
-    return learns
+    return learner

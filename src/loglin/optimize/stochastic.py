@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from loglin.criteria.stochastic import StochasticLearner
 from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Function
+from loglin.optimize.objective import Learner
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 LOOKS = 1.2  # the objective is evaluated when there are so many times as many epochs
@@ -31,7 +31,7 @@ MOST_RESTARTS = 20  # with half the step, if steps were too long
 
 def descend_stochastically(
     function: Function,
-    learner: StochasticLearner,
+    learner: Learner,
     start: np.ndarray,
     *,
     l1: np.ndarray,
@@ -90,7 +90,7 @@ def _left(looks: list[tuple[int, float]]) -> float:
 
 
 class _Run:
-    def __init__(self, learner: StochasticLearner, start, l1, l2, averaged: bool):
+    def __init__(self, learner: Learner, start, l1, l2, averaged: bool):
         self.learner, self.start, self.averaged = learner, start, averaged
         self.penalty, self.l2 = learner.penalties(l1, l2), float(np.mean(l2)) if len(l2) else 0.0
         self.first = max(learner.search_step(self.penalty), learner.safe_step())

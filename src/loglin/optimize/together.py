@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from loglin.criteria.independent import IndependentLosses
-from loglin.criteria.scoring import ROW_LABELS
+from loglin.features.scoring import ROW_LABELS
 from loglin.kernels import vectors as kernels
 from loglin.kernels.rows import padded
 from loglin.optimize.descent import Descent
 from loglin.optimize.lbfgs import QuasiNewton
+from loglin.optimize.objective import HasParts
 from loglin.optimize.record import Callback, Journal, Result, StopTraining
 
 
 def minimize_together(
-    criterion: IndependentLosses,
+    criterion: HasParts,
     start: np.ndarray,
     *,
     l1: np.ndarray,
@@ -34,7 +34,7 @@ def minimize_together(
 
     The callback is told the weights of the labels that still run, (labels, attributes).
     """
-    L = criterion.index.n_labels
+    L = criterion.n_parts
 
     def by_label(flat: np.ndarray) -> np.ndarray:  # (labels, attributes)
         return np.ascontiguousarray(flat.reshape(-1, L).T, np.float64)
@@ -73,7 +73,7 @@ def _joined(runs: list[Descent]) -> np.ndarray:
 class _SharedPass:
     """Value and gradient of every label that asks, from one pass; labels that have just left ride along."""
 
-    def __init__(self, criterion: IndependentLosses, weights: np.ndarray, l2: np.ndarray):
+    def __init__(self, criterion: HasParts, weights: np.ndarray, l2: np.ndarray):
         self.criterion, self.l2 = criterion, l2
         self.members = list(range(len(weights)))
         self.W = weights  # (members, attributes)

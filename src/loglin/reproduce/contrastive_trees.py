@@ -16,8 +16,8 @@ import numpy as np
 from loglin.corpus.datasets import load_trees
 from loglin.corpus.trees import Tree
 from loglin.estimators.parser import Parser
+from loglin.evaluation.trees import PUNCTUATION, Conventions, ParseReport, evaluate_trees
 from loglin.grammars.transforms import TreeCoder
-from loglin.parseval import PUNCTUATION, Conventions, ParseReport, evaluate_trees
 from loglin.reproduce.table import Row, Table
 
 LONGEST, LABELED = 10, 50

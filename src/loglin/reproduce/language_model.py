@@ -14,11 +14,11 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.plaintext import Text
 from loglin.estimators.language_model import LanguageModel
-from loglin.estimators.language_training import LanguageOptions, next_word_criterion
 from loglin.features.words import Words
-from loglin.parallel.threads import Threads
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
+from loglin.threads import Threads
+from loglin.training.language import LanguageOptions, next_word_criterion
 
 DRAWS = True
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from loglin.models.expectations import expectations
-from loglin.models.hmm import HMM
+from loglin.generative.expectations import expectations
+from loglin.generative.hmm import HMM
 from loglin.reproduce import figures, np_chunks
 from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, NAMES, Data, Features, Fit
 from loglin.reproduce.table import Row, Table

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from loglin.errors import LoglinError
-from loglin.evaluate import Evaluation
+from loglin.evaluation.sequences import Evaluation
 from loglin.reproduce import np_chunks
 from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, HMM_FEATURES, METRICS, NAMES, Data, Features
 from loglin.reproduce.table import Row, Table

@@ -17,14 +17,14 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.corpus.labels import gold_of_column
-from loglin.decode import Decoder
-from loglin.evaluate import Evaluation, evaluate
+from loglin.decoding.chains import Decoder
+from loglin.evaluation.sequences import Evaluation, evaluate
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
-from loglin.model import Model
-from loglin.models.hmm import HMM
+from loglin.generative.hmm import HMM
+from loglin.models.chain import Model
 from loglin.reproduce.table import Row
-from loglin.training import Options, train
+from loglin.training.chains import Options, train
 
 HELD_OUT = 900  # the last training sentences, to choose c
 QUICK = 1500  # training sentences of a quick run

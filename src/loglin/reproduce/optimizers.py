@@ -19,17 +19,17 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus
 from loglin.corpus.labels import Gold
-from loglin.criteria.likelihood import ConditionalLikelihood
 from loglin.errors import LoglinError
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.index import FeatureIndex, build_index
+from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import Iteration
 from loglin.optimize.solvers import solve_by
-from loglin.parallel.threads import Threads
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
+from loglin.threads import Threads
 
 DRAWS = True
 SENTENCES, QUICK = 500, 100

@@ -23,15 +23,15 @@ import numpy as np
 from loglin.corpus import datasets, schemes
 from loglin.corpus.columns import Corpus, encode_strings
 from loglin.corpus.labels import Gold, gold_of_column
-from loglin.decode import Decoder
-from loglin.evaluate import evaluate
+from loglin.decoding.chains import Decoder
+from loglin.evaluation.sequences import evaluate
+from loglin.evaluation.significance import LEVEL, McNemar, PairedT, mcnemar, paired_t
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
-from loglin.model import Model
+from loglin.models.chain import Model
 from loglin.reproduce.table import Row, Table
-from loglin.significance import LEVEL, McNemar, PairedT, mcnemar, paired_t
-from loglin.training import Options, peak_memory_mb, train
+from loglin.training.chains import Options, peak_memory_mb, train
 
 NAME = "piecewise-table1"
 TITLE = "Named entities and parts of speech: MEMM, CRF, piecewise training (Sutton and McCallum 2005, Table 1)"

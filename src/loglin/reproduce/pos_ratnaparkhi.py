@@ -20,11 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
-from loglin.decode import Decoder
+from loglin.decoding.chains import Decoder
 from loglin.estimators.tagger import Tagger
+from loglin.evaluation.significance import compare
 from loglin.features.read import RATNAPARKHI
 from loglin.reproduce.table import Row, Table
-from loglin.significance import compare
 
 Tags = list[list[str]]
 TRAINING = 3000

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from loglin.corpus import datasets
 from loglin.corpus.ppattach import Attachment
 from loglin.estimators.maxent import MaxEnt
+from loglin.evaluation.significance import mcnemar
 from loglin.reproduce.table import Row, Table
-from loglin.significance import mcnemar
 
 Words = tuple[str, ...]
 Subsets = list[tuple[int, ...]]

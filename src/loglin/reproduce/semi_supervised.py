@@ -18,11 +18,11 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from loglin.estimators.tagger import Tagger
-from loglin.mapping import TaggingReport
+from loglin.evaluation.induced import TaggingReport
+from loglin.evaluation.significance import compare
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
 from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
-from loglin.significance import compare
 
 DRAWS = True
 WORDS, QUICK = 24_000, 3_000

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from loglin.corpus import datasets
 from loglin.estimators.maxent import MaxEnt
+from loglin.evaluation.significance import mcnemar
 from loglin.features.functions import evaluate
 from loglin.reproduce.table import Row, Table
-from loglin.significance import mcnemar
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 QUICK = 3  # a quick run has one third of the sentences

@@ -21,7 +21,7 @@ from loglin.estimators import MaxEnt, NaiveBayes
 from loglin.estimators.classifier import Classifier
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.index import build_index
-from loglin.model import Model
+from loglin.models.chain import Model
 from loglin.reproduce.table import Row, Table
 
 KINDS = ["LOCATION", "DRUG", "PERSON"]

@@ -20,9 +20,9 @@ from loglin.corpus import datasets
 from loglin.corpus.reuters import Document
 from loglin.estimators.maxent import FOLDS, MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
-from loglin.evaluate import best_threshold, evaluate_label_sets
+from loglin.evaluation.sequences import best_threshold, evaluate_label_sets
+from loglin.evaluation.significance import paired_bootstrap
 from loglin.reproduce.table import Row, Table
-from loglin.significance import paired_bootstrap
 
 QUICK = 2000  # training documents of a quick run
 WORDS = {"token_pattern": "[a-z]+", "min_df": 3}

@@ -12,8 +12,8 @@ import numpy as np
 from loglin.corpus.datasets import load_trees
 from loglin.corpus.trees import Tree
 from loglin.estimators.parser import Parser
+from loglin.evaluation.trees import CONVENTIONS, ParseReport, evaluate_trees
 from loglin.grammars.transforms import TreeCoder
-from loglin.parseval import CONVENTIONS, ParseReport, evaluate_trees
 
 
 @dataclass(frozen=True)

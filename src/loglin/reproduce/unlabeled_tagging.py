@@ -24,9 +24,9 @@ from loglin.corpus.columns import Corpus, encode_strings, from_sentences
 from loglin.corpus.labels import Gold
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.estimators.tagger import Tagger
+from loglin.evaluation.induced import TaggingReport
 from loglin.features.dictionary import TagDictionary, first_words, frequent_words
-from loglin.mapping import TaggingReport
-from loglin.model import Model
+from loglin.models.chain import Model
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row
 

@@ -21,8 +21,8 @@ from loglin.corpus import datasets
 from loglin.corpus.senseval import WORDS, Instance
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
+from loglin.evaluation.significance import LEVEL, McNemar, mcnemar
 from loglin.reproduce.table import Row, Table
-from loglin.significance import LEVEL, McNemar, mcnemar
 
 FOLDS = 5
 QUICK = 300  # instances of a word in a quick run

@@ -22,10 +22,10 @@ from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
 from loglin.kernels import forest_logs as kernels
 from loglin.kernels.forest_scores import Layout, Room, Scores, Tables
-from loglin.neighborhoods.lattices import WordLattices
-from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures.best_chart import BestChart
 from loglin.structures.local import checked_scores
+from loglin.structures.word_lattices import WordLattices
+from loglin.threads import Threads, chunks_by_size
 
 NO_ATTRIBUTES = np.empty((0, 0), np.int32), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0)
 

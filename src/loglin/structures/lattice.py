@@ -21,9 +21,9 @@ import numpy as np
 from loglin.errors import LoglinError
 from loglin.kernels import lattice as kernels
 from loglin.kernels import lattice_logs as logs
-from loglin.neighborhoods.lattices import WordLattices
-from loglin.parallel.threads import Threads, chunks_by_size
 from loglin.structures.local import checked_scores
+from loglin.structures.word_lattices import WordLattices
+from loglin.threads import Threads, chunks_by_size
 
 ARCS_PER_CELL = 1.5  # a chunk has at least so many label arcs for every cell of W, which it must sum apart
 

@@ -26,9 +26,9 @@ from loglin.grammars.symbols import chain_of, escape, is_intermediate
 from loglin.kernels import forest_bounds as bounds
 from loglin.kernels import forest_logs as kernels
 from loglin.kernels.forest_scores import Scores, Tables
-from loglin.parallel.threads import Threads
 from loglin.structures.best_chart import BestChart
 from loglin.structures.forest import Derivation, Forests, own_attributes, scores_of, tables_of
+from loglin.threads import Threads
 
 ROUNDING = 1e-11  # relative: sums in another order differ by less
 

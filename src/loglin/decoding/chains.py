@@ -1,0 +1,380 @@
+"""From a model and text to labels, probabilities and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from loglin.corpus import schemes
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.ends import step_cells
+from loglin.features.extract import TemplateExtractor
+from loglin.features.scoring import ROW_LABELS
+from loglin.kernels import decode as kernels
+from loglin.kernels.rows import padded
+from loglin.models.chain import Model
+from loglin.structures import Chain
+from loglin.structures.lattice import Lattices, Sites
+from loglin.structures.word_lattices import WordLattices
+from loglin.threads import Threads, chunks_by_size
+
+FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What one active feature says: its weight for every label that it knows."""
+
+    feature: str
+    value: float
+    votes: dict  # label → weight · value
+
+
+@dataclass(frozen=True)
+class Entity:
+    type: str
+    start: int
+    stop: int
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a token got its label."""
+
+    token: str
+    label: Any
+    probabilities: dict  # label → marginal probability
+    votes: list[Vote]  # every active feature, largest first
+    transitions: dict  # label → weight of the steps from the labels before, if there are any
+    following: dict  # label → weight of the steps to the labels after, if there are any
+
+    def __str__(self) -> str:
+        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
+        lines = [f"{self.token!r} is {self.label}"]
+        if ranked[0] != self.label:
+            lines[0] += f" in the best sequence of labels, though alone {ranked[0]} is likelier"
+            ranked = [*[y for y in ranked if y != self.label][:2], self.label]
+        rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
+        if self.transitions:
+            rows.append(("labels before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
+        if self.following:
+            rows.append(("labels after", [f"{self.following.get(y, 0.0):+.3f}" for y in ranked]))
+        rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
+        width = max(len(name) for name, _ in rows)
+        widths = [max(len(str(y)), 7) for y in ranked]
+        for name, cells in [("", ranked), *rows]:
+            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
+            lines.append(f"  {name:<{width}}  {aligned}")
+        return "\n".join(lines)
+
+
+class Decoder:
+    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced.
+
+    ``decoding`` overrides the model's own way: steps score "global" as they are, "local" normalized each by
+    itself (an MEMM), "nota" the same with none of the above as one more outcome, "scaled" times a factor learnt
+    for the label before; ``beam`` > 0 searches with so many states a step instead of exactly; "dictionary" false
+    leaves the model's tag dictionary aside.
+    """
+
+    def __init__(
+        self, model: Model, threads: int | None = 1, constrain: str | None = None, decoding: dict | None = None
+    ):
+        self.model, self.index, self.constrain = model, model.index, constrain
+        self.threads = threads
+        self.width = padded(self.index.n_labels)
+        self.legal = schemes.legal(model.labels, constrain) if constrain else None
+        self.decoding = {"steps": "global", "beam": 0, "dictionary": True} | model.decoding | (decoding or {})
+        self.dictionary = model.dictionary if self.decoding["dictionary"] else None
+        if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
+            raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
+        self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
+        self.transitions = self.index.transitions(model.weights)
+        self._trigrams = self.index.trigrams(model.weights)
+        self._quick = (
+            self._trigrams is None
+            and model.base is None
+            and self.dictionary is None
+            and not self.decoding["beam"]
+            and self.decoding["steps"] != "scaled"
+            and (self.constant < 0 or self.legal is None)
+        )
+
+    # ------------------------------------------------------------------ weights, in either precision
+
+    @cached_property
+    def _single(self) -> tuple:
+        return self._tables(np.float32)
+
+    @cached_property
+    def _double(self) -> tuple:
+        return self._tables(np.float64)
+
+    def _tables(self, dtype: type) -> tuple:
+        """What kernels score with: lists of features and their places, the table, all weights, transitions."""
+        index = self.index
+        weights = np.ascontiguousarray(self.model.weights, dtype)
+        places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
+        n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
+        table = np.zeros((n_rows, self.width), dtype)
+        kernels.fill_rows(index.ptr, index.labels, places, weights, table)
+        T = np.zeros((index.n_labels, self.width), dtype)
+        T[:, : index.n_labels] = self.transitions
+        return (index.ptr, index.labels, places, places.view(dtype)), table, weights, T
+
+    @cached_property
+    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Transitions, and scores of first and last labels (2, W), with -inf for what is illegal."""
+        L, T, edges = self.index.n_labels, self._single[3], np.zeros((2, self.width), np.float32)
+        if self.legal is None:
+            return T, edges
+        T = T.copy()
+        T[:, :L][~self.legal[0]] = -np.inf
+        for edge, allowed in zip(edges, self.legal[1:], strict=True):
+            edge[:L][~allowed] = -np.inf
+        return T, edges
+
+    def _attributes(self, design: Design, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
+
+    # ------------------------------------------------------------------ labels
+
+    def prepare(self) -> None:
+        """Lay out weights and tables now rather than with the first sentence."""
+        if self._quick:
+            _ = self._limits
+        if isinstance(self.model.extractor, TemplateExtractor):
+            self.model.extractor.prepare()
+
+    def design(self, inputs: Any) -> Design:
+        """The integer design of a corpus, or of sentences of attributes."""
+        extractor = self.model.extractor
+        if isinstance(extractor, TemplateExtractor):
+            return extractor.transform(inputs, self.threads)
+        return extractor.transform(inputs)
+
+    def best(self, design: Design) -> np.ndarray:
+        """The best label sequence of every sentence: (tokens,) int32."""
+        if (
+            self.dictionary is not None
+            and design.corpus is not None
+            and design.n_tokens
+            and self._label_model is not None
+        ):
+            return self._best_in_lattices(design)
+        if not self._quick:
+            parts = [self._best_of(chain) for chain in self._limited_chains(design)]
+            return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
+        lists, table, weights, _ = self._single
+        T, edges = self._limits
+        out = np.empty(design.n_tokens, np.int32)
+        conditioned = len(self.index.bigram_pairs) > 0
+        bigrams = (design.bigrams.ptr if conditioned else design.bigrams.ptr[:0], design.bigrams.ids)
+        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
+        attributes = self._attributes(design, np.float32)
+        longest = int(np.diff(design.offsets).max(initial=1))
+        L = self.index.n_labels
+        Threads(self.threads if design.n_tokens > 2000 else 1).map(
+            lambda b, e: kernels.best_labels(
+                b,
+                e,
+                design.offsets,
+                L,
+                attributes,
+                lists,
+                table,
+                weights,
+                T,
+                edges,
+                bigrams,
+                bigram_index,
+                np.float32(self.constant),
+                longest,
+                out,
+            ),
+            chunks_by_size(design.offsets),
+        )
+        if self.legal is not None and not self._is_legal(out, design.offsets):
+            raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
+        return out
+
+    @cached_property
+    def _label_model(self) -> np.ndarray | None:
+        """log W of label n-grams with START and STOP, if steps depend on nothing else: what a lattice needs."""
+        model, base = self.model, self.model.base
+        if (
+            self.legal is not None
+            or self.decoding["steps"] != "global"
+            or self.decoding["beam"]
+            or not isinstance(model.extractor, TemplateExtractor)
+        ):
+            return None
+        order = max(model.order, 1 if base is None else base.order)
+        try:
+            cells, features, _ = step_cells(model.extractor, self.index, order, unigrams=False)
+        except LoglinError:  # some template crosses label bigrams with the text
+            return None
+        S = self.index.n_labels + 2
+        shape = (S if order == 2 else 1, S, S)
+        W = np.bincount(cells, model.weights[features], shape[0] * S * S).reshape(shape)
+        return W if base is None else W + np.maximum(base.steps(), FLOOR)
+
+    def _best_in_lattices(self, design: Design) -> np.ndarray:
+        """The best labels among those of the dictionary: chains whose words have few labels each."""
+        assert self.dictionary is not None
+        assert design.corpus is not None
+        assert self._label_model is not None
+        allowed = self.dictionary.allowed(design.corpus.columns[0], design.offsets, design.corpus.source)
+        scores = self.scores(design)
+        if self.model.base is not None:
+            scores += np.maximum(self.model.base.emission_scores(design.corpus), FLOOR)
+        begins, ends = design.offsets[:-1], design.offsets[1:]
+        tokens = np.arange(design.n_tokens)
+        words = WordLattices.chains([tokens[b:e] for b, e in zip(begins, ends, strict=True) if b < e])
+        chains = Lattices(words, Sites.of(allowed), tokens, 2 if len(self._label_model) > 1 else 1)
+        threads = Threads(self.threads if design.n_tokens > 2000 else 1)
+        found = [best[0].labels for best in chains.nbest(self._label_model, scores[allowed], 1, threads)]
+        return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int32)
+
+    def _is_legal(self, labels: np.ndarray, offsets: np.ndarray) -> bool:
+        transitions, first, last = self.legal  # type: ignore[misc]
+        lengths = np.diff(offsets)
+        begins, ends = offsets[:-1][lengths > 0], offsets[1:][lengths > 0] - 1
+        inside = np.ones(len(labels), bool)
+        inside[begins] = False
+        steps = np.flatnonzero(inside)
+        return bool(
+            transitions[labels[steps - 1], labels[steps]].all()
+            and first[labels[begins]].all()
+            and last[labels[ends]].all()
+        )
+
+    def scores(self, design: Design) -> np.ndarray:
+        """Scores of every token by label, (tokens, labels) float64."""
+        lists, table, weights, _ = self._double
+        out = np.empty((design.n_tokens, self.index.n_labels))
+        attributes = self._attributes(design, np.float64)
+        kernels.all_scores(0, design.n_tokens, self.index.n_labels, attributes, lists, table, weights, out)
+        return out
+
+    def chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
+        return map(self._normalized, self._limited_chains(design))
+
+    def _best_of(self, chain: Chain) -> np.ndarray:
+        if not self.decoding["beam"]:
+            return self._normalized(chain).best()[0]
+        return chain.beam(self.decoding["beam"], self.constant)[0]
+
+    def _normalized(self, chain: Chain) -> Chain:
+        """The chain as the model's way to decode sees it."""
+        return chain.normalized(self.constant) if self.constant >= 0 else chain
+
+    def _limited_chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence with scale factors, and with what is illegal forbidden, before any step is normalized."""
+        words = None
+        if self.dictionary is not None and design.corpus is not None and design.n_tokens:
+            corpus = design.corpus
+            allowed = self.dictionary.allowed(corpus.columns[0], corpus.offsets, corpus.source)
+            words = np.where(allowed, 0.0, -np.inf)
+        for first, chain in zip(design.offsets[:-1].tolist(), self._scored_chains(design), strict=True):
+            if self.decoding["steps"] == "scaled":
+                chain = chain.scaled(self.decoding["scale"])
+            if words is not None:
+                chain = replace(chain, scores=chain.scores + words[first : first + len(chain.scores)])
+            yield chain.forbid(*self.legal) if self.legal else chain
+
+    def _scored_chains(self, design: Design) -> Iterator[Chain]:
+        """Each sentence with the scores of the model's features and of its base model."""
+        scores, L = self.scores(design), self.index.n_labels
+        _, _, weights, T = self._double
+        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
+        bigrams = (design.bigrams.ptr, design.bigrams.ids)
+        base = self.model.base.chain_parts(design.corpus) if self.model.base is not None else None
+        for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
+            transitions, trigrams, part = self.transitions, self._trigrams, scores[first:last]
+            if len(self.index.bigram_pairs) and last - first > 1:
+                steps = np.empty((last - first - 1, L, self.width))
+                for t in range(first + 1, last):
+                    kernels.step_scores(t, bigrams, bigram_index, weights, L, T, steps[t - first - 1])
+                transitions = steps[:, :, :L]
+            if base is not None:
+                more, steps, triples = next(base)
+                part, transitions = part + np.maximum(more, FLOOR), transitions + np.maximum(steps, FLOOR)
+                if triples is not None:
+                    trigrams = np.maximum(triples, FLOOR) + (0.0 if trigrams is None else trigrams)
+            yield Chain(part, transitions, trigrams)
+
+    # ------------------------------------------------------------------ reasons
+
+    def entities(self, chain: Chain, words: list[str]) -> list[Entity]:
+        """Entities of the best sequence, each with the exact probability that it stands just there.
+
+        That is the probability of its labels followed by no continuation of it.
+        """
+        labels, _ = chain.best()
+        names = [str(self.model.labels[i]) for i in labels]
+        found = []
+        for type_, start, stop in schemes.entities(names):
+            allowed = np.zeros((stop - start, len(self.model.labels)), bool)
+            allowed[np.arange(stop - start), labels[start:stop]] = True
+            if stop < len(labels):
+                ends = [not self._continues(names[stop - 1], str(label)) for label in self.model.labels]
+                allowed = np.vstack([allowed, ends])
+            probability = chain.span_probability(start, allowed)
+            found.append(Entity(type_, start, stop, " ".join(words[start:stop]), probability))
+        return found
+
+    @staticmethod
+    def _continues(last: str, label: str) -> bool:
+        """Whether ``label`` behind ``last`` would make the entity longer."""
+        spans = schemes.entities([last, label])
+        return any(stop == 2 and start == 0 for _, start, stop in spans)
+
+    def votes(self, design: Design, token: int) -> list[Vote]:
+        """Every active feature of a token with its votes, those with the largest vote first."""
+        index, labels, weights = self.index, self.model.outcomes, self.model.weights
+        found = []
+        tokens = design.tokens
+        for q in range(tokens.ptr[token], tokens.ptr[token + 1]):
+            a = int(tokens.ids[q])
+            if a < 0:
+                continue
+            value = float(tokens.values[q]) if tokens.values.size else 1.0
+            features = range(index.ptr[a], index.ptr[a + 1])
+            votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}
+            if votes:
+                found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
+        if self.model.base is not None and design.corpus is not None:
+            emitted = self.model.base.emission_scores(design.corpus)[token]
+            found.append(
+                Vote("base model: log p(token | label)", 1.0, dict(zip(labels, emitted.tolist(), strict=True)))
+            )
+        return sorted(found, key=lambda v: -max(abs(x) for x in v.votes.values()))
+
+    def explain(self, design: Design, words: list[str], position: int) -> Explanation:
+        """Why the token at ``position`` of a design of one sentence gets its label."""
+        n, names = len(words), self.model.labels
+        if not -n <= position < n:
+            raise LoglinError(
+                f"position {position} is outside the sentence of {n} tokens; give 0 to {n - 1}, or -1 for the last"
+            )
+        position %= n
+        chain = next(self.chains(design))
+        labels, _ = chain.best()
+        before, after = (dict(zip(names, part.tolist(), strict=True)) for part in chain.steps_around(labels, position))
+        return Explanation(
+            words[position],
+            names[labels[position]],
+            dict(zip(names, chain.marginals()[position].tolist(), strict=True)),
+            self.votes(design, position),
+            before if position > 0 else {},
+            after if position < n - 1 else {},
+        )

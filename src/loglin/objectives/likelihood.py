@@ -1,0 +1,167 @@
+"""Conditional likelihood on chains: −Σ weightᵢ·(log Σ_{Aᵢ} u − log Σ_{Bᵢ} u).
+
+Bᵢ is every label sequence of sentence i, Aᵢ those that its annotation allows: one sequence when every
+label is given, more with partial labels. A maximum-entropy classifier is a chain of sentences of
+length one. With costs, u gains exp(cost) for every wrong label of Bᵢ: softmax-margin.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from loglin.features.index import FeatureIndex
+from loglin.kernels import chain as kernels
+from loglin.kernels import local as local_kernels
+from loglin.kernels.careful import careful_sentences
+from loglin.objectives.chain import ChainCriterion
+from loglin.objectives.decisions import HALF, TokenDecisions
+from loglin.objectives.stochastic import StochasticLearner
+
+
+class ConditionalLikelihood(ChainCriterion):
+    """−log-likelihood, in scaled probabilities; sentences that need it in the log domain."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._unsafe = np.zeros(self.design.n_sentences, bool)
+        self._empirical: list[np.ndarray] | None = None
+
+    def learner(self, seed: int = 0) -> StochasticLearner:
+        """What learns the same weights sentence by sentence."""
+        return StochasticLearner(self, seed)
+
+    @cached_property
+    def decisions(self) -> TokenDecisions | None:
+        """The pairs of independent decisions; None for chains and partial labels."""
+        alone, certain = np.all(np.diff(self.design.offsets) == 1), np.all(self.gold.codes >= 0)
+        return TokenDecisions(self) if alone and certain else None
+
+    def all_right(self) -> bool:
+        """Whether the last weights give every observed sequence more than half of the probability.
+
+        Then it scores strictly best everywhere, and c·w gives it a probability that goes to 1 with c.
+        """
+        if np.any(self.gold.codes < 0):
+            return False
+        weight = self.instance if self.instance.size else np.ones(1)
+        return bool(np.all((self.losses < HALF * weight) | (weight == 0)))
+
+    def weigh(self, instance_weights: np.ndarray) -> None:
+        """Other weights of sentences from now on."""
+        self.instance, self._empirical = np.asarray(instance_weights, self.dtype), None
+        self.__dict__.pop("decisions", None)
+
+    def _given(self, sentences: np.ndarray, size: int) -> np.ndarray:
+        """Label n-grams (size 2 or 3) observed in those of the sentences that are free of doubt.
+
+        The kernels leave these to us, and count both sides of the doubtful ones.
+        """
+        L, codes, offsets = self.index.n_labels, self.gold.codes.astype(np.int64), self.design.offsets
+        lengths = np.diff(offsets)
+        sentence = np.repeat(np.arange(len(lengths)), lengths)
+        weight = np.zeros(len(lengths))
+        weight[sentences] = self.instance[sentences] if self.instance.size else 1.0
+        weight[sentence[codes < 0]] = 0.0
+        if self.gold.candidates.size:
+            weight[:] = 0.0
+        last = np.flatnonzero(sentence[size - 1 :] == sentence[: len(sentence) - size + 1]) + size - 1
+        weight = weight[sentence[last]]
+        gram = np.zeros(len(last), np.int64)
+        for back in range(size - 1, -1, -1):
+            gram = gram * L + codes[last - back]
+        return np.bincount(np.where(weight > 0, gram, 0), weight, minlength=L**size).reshape((L,) * size)
+
+    def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        index, L, width = self.index, self.index.n_labels, self.scorer.width
+        parameters = self._parameters(weights, x)
+        M = parameters[3]
+        cube = _Cube(index, weights, self.longest, width, self.dtype) if self.order == 2 else None
+        data = (self.design.offsets, L, self.scorer.tokens, self.bigrams, self.labels, self.instance, parameters)
+
+        def chunk(begin: int, end: int) -> tuple:
+            X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
+            second = cube.scratch() if cube else None
+            rest = (self.longest, self.residuals, X, XD, self.step_residuals, self._unsafe, self.losses)
+            kernels.posteriors(begin, end, *data, second, *rest)
+            return X, XD, second[3] if second else None
+
+        pairs, triples = np.zeros((width, width)), np.zeros((L if cube else 0, L, L))
+        for X, XD, XC in self.threads.map(chunk, self.chunks):
+            pairs += X * M.astype(np.float64) + XD
+            if cube:
+                triples += cube.expected(XC)
+        residuals = [pairs[:L, :L], triples]
+        if self._empirical is None:
+            everything = np.arange(self.design.n_sentences)
+            self._empirical = [self._given(everything, size) for size in range(2, self.order + 2)]
+        for residual, observed in zip(residuals, self._empirical, strict=False):
+            residual -= observed
+        careful = np.flatnonzero(self._unsafe)
+        if len(careful):
+            self._carefully(careful, data, cube, residuals)
+        return residuals[0], residuals[1]
+
+    def expected(self, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        observed = self._empirical or []
+        both = [residual + given for residual, given in zip((pairs, triples), observed, strict=False)]
+        return both[0], both[1] if self.order == 2 else triples
+
+    def _parameters(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What the kernels score with: table, weights, transitions, and exponentials of the last two."""
+        index, L, width = self.index, self.index.n_labels, self.scorer.width
+        T = index.transitions(np.asarray(weights, np.float64))
+        M = np.zeros((width, width), self.dtype)
+        with np.errstate(over="ignore"):
+            M[:L, :L] = np.exp(T)
+            M_exp = np.exp(x) if len(index.bigram_pairs) else x[:0]
+        return self.scorer.table, x, T, M, np.ascontiguousarray(M.T), M_exp
+
+    def step_marginals(self, weights: np.ndarray) -> np.ndarray:
+        """p(y_t) of every token (tokens, labels) where every step is normalized by itself; first order."""
+        x = np.ascontiguousarray(weights, self.dtype)
+        self.scorer.load(x)
+        data = (self.design.offsets, self.index.n_labels, self.scorer.tokens, self.bigrams, self.labels)
+        parameters, out = self._parameters(weights, x), np.zeros((self.design.n_tokens, self.index.n_labels))
+        self.threads.map(
+            lambda b, e: local_kernels.step_marginals(b, e, *data, parameters, self.longest, out), self.chunks
+        )
+        return out
+
+    def _carefully(self, sentences: np.ndarray, data: tuple, cube: _Cube | None, residuals: list) -> None:
+        """Sentences that were not safe in scaled probabilities, in the log domain."""
+        L = self.index.n_labels
+        log_cube = cube.log if cube else np.zeros((0, L, L))
+        XD, XC = np.zeros((L, L)), np.zeros(log_cube.shape)
+        careful_sentences(sentences, *data, log_cube, self.residuals, XD, XC, self.step_residuals, self.losses)
+        for size, total in zip((2, 3), (XD, XC), strict=True):
+            if size <= self.order + 1:  # both sides are in the totals, and what was given is subtracted already
+                residuals[size - 2] += total + self._given(sentences, size)
+
+
+class _Cube:
+    """Label trigrams of a chain of second order, laid out for ``kernels.second``."""
+
+    def __init__(self, index: FeatureIndex, weights: np.ndarray, longest: int, width: int, dtype: np.dtype):
+        L = index.n_labels
+        cube = index.trigrams(np.asarray(weights, np.float64))
+        assert cube is not None
+        self.log, self.width, self.longest, self.dtype = cube, width, longest, dtype
+        self.histories = -(-(L + 1) // 4) * 4
+        C = np.zeros((self.histories, L, width), dtype)
+        CT = np.zeros((L, width, width), dtype)
+        with np.errstate(over="ignore"):
+            C[:L, :, :L] = np.exp(cube)
+            CT[:, :L, :L] = np.exp(cube).transpose(1, 2, 0)
+        self.C, self.CT = C.reshape(-1, width), CT.reshape(-1, width)
+
+    def scratch(self) -> tuple[np.ndarray, ...]:
+        """What the kernel needs for a chunk: C, CT, log C, expectations without their factor C, A, G."""
+        A, G = (np.zeros((self.longest * self.histories, self.width), self.dtype) for _ in range(2))
+        return self.C, self.CT, self.log, np.zeros_like(self.C), A, G
+
+    def expected(self, XC: np.ndarray) -> np.ndarray:
+        L = len(self.log)
+        full = (XC * self.C.astype(np.float64)).reshape(self.histories, L, self.width)
+        return full[:L, :, :L]

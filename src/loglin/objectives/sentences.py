@@ -1,0 +1,119 @@
+"""Criteria of whole sentences beyond likelihood: margin, label likelihood, and functions of p(y*|x).
+
+The rows of Table 1 in contrastive_estimation.txt; all are written to be minimized.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from loglin.kernels import whole as kernels
+from loglin.objectives.chain import ChainCriterion
+from loglin.objectives.likelihood import ConditionalLikelihood
+
+KINDS = {
+    "hinge": kernels.HINGE,
+    "label-likelihood": kernels.LABEL_LIKELIHOOD,
+    "all-neighbors": kernels.ALL_NEIGHBORS,
+    "one-neighbor": kernels.ONE_NEIGHBOR,
+}
+STEEPEST = 50.0  # losses e^l go on as straight lines above this l
+
+
+class WholeSentences(ChainCriterion):
+    """Criteria of kernels/whole.py."""
+
+    def __init__(self, kind: str, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.kind = KINDS[kind]
+
+    def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        L, data, trigrams = _sentence_arrays(self, weights, x)
+        residuals = (self.labels, self.instance, data[-1], trigrams, self.residuals)
+
+        def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+            pairs, triples = np.zeros((L, L)), np.zeros(trigrams.shape)
+            rest = (pairs, triples, self.step_residuals, self.losses)
+            kernels.whole_sentences(self.kind, begin, end, *data[:-1], *residuals, *rest)
+            return pairs, triples
+
+        parts = self.threads.map(chunk, self.chunks)
+        return sum((p for p, _ in parts), np.zeros((L, L))), sum((t for _, t in parts), np.zeros(trigrams.shape))
+
+
+def local_marginals(chain: ChainCriterion, weights: np.ndarray, least: float = 1e-6) -> np.ndarray:
+    """p(y_t) of every token (tokens, labels) of the chain's text where every step is normalized by itself."""
+    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
+    out = np.zeros((chain.design.n_tokens, L))
+    chain.threads.map(
+        lambda b, e: kernels.local_marginals(b, e, offsets, L, tokens, bigrams, parameters, trigrams, least, out),
+        chain.chunks,
+    )
+    return out
+
+
+def scaled_likelihood(chain: ChainCriterion, weights: np.ndarray, alpha: np.ndarray) -> tuple[float, np.ndarray]:
+    """−log-likelihood where steps from label r score α_r times as much (α_L: from START), and its gradient by α."""
+    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
+
+    def chunk(begin: int, end: int) -> tuple[float, np.ndarray]:
+        slopes = np.zeros(L + 1)
+        rest = (tokens, bigrams, chain.labels, parameters, trigrams, np.asarray(alpha, np.float64), slopes)
+        return kernels.scaled_rows(begin, end, offsets, L, *rest), slopes
+
+    parts = chain.threads.map(chunk, chain.chunks)
+    return sum(v for v, _ in parts), sum((g for _, g in parts), np.zeros(L + 1))
+
+
+def _loaded(chain: ChainCriterion, weights: np.ndarray) -> tuple[int, tuple, np.ndarray]:
+    """What kernels need to score sentences, with these weights in the chain's table."""
+    x = np.ascontiguousarray(weights, chain.dtype)
+    chain.scorer.load(x)
+    return _sentence_arrays(chain, weights, x)
+
+
+def _sentence_arrays(chain: ChainCriterion, weights: np.ndarray, x: np.ndarray) -> tuple[int, tuple, np.ndarray]:
+    """Labels, what kernels need to score sentences in the log domain, label trigrams."""
+    index, L = chain.index, chain.index.n_labels
+    T = index.transitions(np.asarray(weights, np.float64))
+    trigrams = index.trigrams(np.asarray(weights, np.float64))
+    trigrams = np.zeros((0, L, L)) if trigrams is None else trigrams
+    parameters = (chain.scorer.table, x, T)
+    return L, (chain.design.offsets, L, chain.scorer.tokens, chain.bigrams, parameters), trigrams
+
+
+class OfProbability:
+    """Σ φ(log p_γ(y*|x)), p_γ ∝ u^γ: its gradient is the likelihood's with φ′ as weight of each sentence.
+
+    expected-accuracy   φ(l) = −e^l          −Σ p(y*|x)                     (Klein & Manning 2002)
+    accuracy            the same, γ > 1      towards counting errors        (Juang & Katagiri 1992)
+    boosting            φ(l) = e^−l          Σ 1/p(y*|x)                    (Collins 2000)
+    """
+
+    def __init__(self, likelihood: ConditionalLikelihood, kind: str, sharpness: float = 1.0):
+        self.likelihood, self.sharpness, self.rises = likelihood, sharpness, kind == "boosting"
+        self.own = np.ones(len(likelihood.losses)) if not likelihood.instance.size else likelihood.instance.copy()
+        self.n_features, self.dtype = likelihood.n_features, likelihood.dtype
+        self.evaluations = 0
+
+    def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        self.evaluations += 1
+        value, factors = self._factors(weights)
+        self.likelihood.weigh(factors)
+        _, gradient = self.likelihood(self.sharpness * weights)
+        return value, gradient * self.dtype.type(self.sharpness)
+
+    def curvature(self, weights: np.ndarray) -> np.ndarray:
+        self.likelihood.weigh(self.own)
+        return self.likelihood.curvature(self.sharpness * weights)
+
+    def _factors(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value, and the derivative of φ by −l for every sentence."""
+        self.likelihood.weigh(np.ones_like(self.own))
+        self.likelihood(self.sharpness * weights)
+        loss = self.likelihood.losses  # −log p
+        if self.rises:
+            steep = np.exp(np.minimum(loss, STEEPEST))
+            return float(self.own @ (steep * (1 + np.maximum(loss - STEEPEST, 0)))), self.own * steep
+        p = np.exp(-loss)
+        return -float(self.own @ p), self.own * p

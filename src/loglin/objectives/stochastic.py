@@ -1,0 +1,336 @@
+"""Learning sentence by sentence: a quick start for the batch optimizer, and the averaged perceptron.
+
+A few epochs, one step per sentence, come near the optimum; L-BFGS then finishes and alone decides
+convergence. The step size is searched on a sample, so it needs no tuning (docs/training.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from loglin.features.design import Design
+from loglin.features.scoring import Scorer
+from loglin.kernels import stochastic as kernels
+from loglin.kernels.gradient import fill_table
+from loglin.kernels.perceptron import perceptron_epoch
+from loglin.optimize.penalties import shortest
+
+if TYPE_CHECKING:
+    from loglin.objectives.likelihood import ConditionalLikelihood
+
+BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
+SAMPLE_TOKENS = 12_000  # on which the step size is searched
+FALLING_STEPS = (1.0, 1.0, 0.8, 0.56, 0.4, 0.24)  # of gradient descent, by epoch
+DUAL_EPOCHS = 10
+ENOUGH = 0.93  # an epoch of dual ascent that leaves more than this of the loss is the last
+SMALLEST_SHARE = 0.04  # below, dual ascent takes too many epochs
+ROOM_FOR_PAIRS = 50_000_000  # numbers that dual ascent may keep for transitions
+
+
+@dataclass(frozen=True)
+class Penalties:
+    """Strengths by weight, by row of the table, and for label bigrams."""
+
+    l1: np.ndarray
+    l2: np.ndarray
+    l1_rows: np.ndarray
+    l2_rows: np.ndarray
+    l1_pairs: np.ndarray
+    l2_pairs: np.ndarray
+
+
+class StochasticLearner:
+    """Weights that change with every sentence, stored where the kernels read them."""
+
+    def __init__(self, criterion: ConditionalLikelihood, seed: int = 0):
+        self.criterion, design = criterion, criterion.design
+        self.index, self.dtype = criterion.index, criterion.dtype
+        unfolded = Design(design.offsets, design.unfolded(), design.bigrams, design.n_attributes, 0)
+        self.scorer = Scorer(unfolded, self.index, self.dtype.type, criterion.threads, trains=False)
+        L, width = self.index.n_labels, self.scorer.width
+        self.table = self.scorer.table
+        self.weights = np.zeros(self.index.n_features, self.dtype)
+        self.T = np.zeros((L, width), self.dtype)
+        self.pair_number = np.full(L * L, -1, np.int32)
+        self.pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
+        self.pair_number = self.pair_number.reshape(L, L)
+        self.forget()
+        self.order = criterion.order
+        self.near = False  # whether a warm start came so near that the Hessian there is that of the optimum
+        self.allowed_bits = self._allowed_bits()
+        self.rng = np.random.default_rng(seed)
+        lengths = np.diff(design.offsets)
+        self.sentences = np.flatnonzero(lengths > 0)
+        self.longest = int(lengths.max(initial=1))
+
+    def _allowed_bits(self) -> np.ndarray:
+        """Labels that each row of the table has weights for, as bits (rows, width / 8)."""
+        allowed = np.zeros((len(self.table), self.scorer.width), bool)
+        index, row_of = self.index, self.scorer.row_of
+        fill_table(0, len(row_of), index.ptr, index.labels, row_of, np.ones(len(index.labels), bool), allowed)
+        return np.packbits(allowed, axis=1, bitorder="little")
+
+    # ------------------------------------------------------------------ weights in and out
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where the weights are: rows of the table, single weights, label bigrams."""
+        return self.table, self.weights, self.T
+
+    def get(self, arrays: Sequence[np.ndarray] | None = None) -> np.ndarray:
+        """All weights as one vector; those in ``arrays`` instead of our own."""
+        table, single, T = self.arrays if arrays is None else arrays
+        weights = single.astype(np.float64)
+        self._read_rows(table, weights)
+        transition = self.index.split(weights)[2]
+        transition[:] = T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+        return weights
+
+    def _read_rows(self, table: np.ndarray, out: np.ndarray) -> None:
+        counts = np.diff(self.index.ptr)
+        rows = np.repeat(self.scorer.row_of, counts)
+        place = np.flatnonzero(rows >= 0)
+        out[place] = table[rows[place], self.index.labels[place]]
+
+    def reset(self, weights: np.ndarray) -> None:
+        index = self.index
+        self.weights[:] = weights
+        self.scorer.load(self.weights)
+        self.T[:, : index.n_labels] = index.transitions(np.asarray(weights, np.float64))
+
+    # ------------------------------------------------------------------ gradient descent
+
+    def descend(self, order: np.ndarray, step: float, share: float = 1.0, patience: int = 0) -> float:
+        """One step for each sentence of ``order``; returns the sum of losses met on the way."""
+        criterion, width = self.criterion, self.scorer.width
+        criterion.epochs += len(order) / max(len(self.sentences), 1)
+        M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
+        M_exp = np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0]
+        return kernels.descend(
+            order,
+            criterion.design.offsets,
+            self.index.n_labels,
+            self.scorer.tokens,
+            self.allowed_bits,
+            criterion.bigrams,
+            criterion.labels,
+            criterion.instance,
+            (self.table, self.weights, self.T, M, MT, M_exp),
+            self.pair_number,
+            step,
+            self.dtype.type(share),
+            self.memory,
+            self.pair_memory,
+            self.step_memory,
+            self.longest,
+            np.zeros_like(criterion.step_residuals),
+            patience,
+        )
+
+    def remember(self) -> None:
+        """Keep the residuals of every token, step and sentence from now on."""
+        design = self.criterion.design
+        self.memory = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
+        self.pair_memory = np.zeros((design.n_sentences, len(self.index.pairs)), self.dtype)
+        self.step_memory = np.zeros_like(self.criterion.step_residuals)
+
+    def forget(self) -> None:
+        self.memory = self.pair_memory = np.zeros((0, 0), self.dtype)
+        self.step_memory = np.zeros(0, self.dtype)
+
+    def shrink(self, penalty: Penalties, amount: float) -> None:
+        """The penalty's share of a step: w ← soft(w, amount·l1) / (1 + amount·l2)."""
+        for weights, l1, l2 in (
+            (self.table, penalty.l1_rows, penalty.l2_rows),
+            (self.weights, penalty.l1, penalty.l2),
+            (self.T, penalty.l1_pairs, penalty.l2_pairs),
+        ):
+            if np.any(l1):
+                weights -= np.clip(weights, -amount * l1, amount * l1).astype(self.dtype, copy=False)
+            if np.any(l2):
+                weights *= np.asarray(1 / (1 + amount * l2), self.dtype)
+
+    def penalties(self, l1: np.ndarray, l2: np.ndarray) -> Penalties:
+        counts = np.diff(self.index.ptr)
+        has_row = (self.scorer.row_of >= 0) & (counts > 0)
+        rows, first = self.scorer.row_of[has_row], self.index.ptr[:-1][has_row]
+
+        def by_row(strength: np.ndarray) -> np.ndarray:
+            if np.array_equal(strength[: len(self.index.labels)], np.repeat(_first(strength, self.index.ptr), counts)):
+                table = np.zeros((len(self.table), 1))
+                table[rows, 0] = strength[first]
+                return shortest(table)
+            table = np.zeros(self.table.shape)
+            fill_table(0, len(counts), self.index.ptr, self.index.labels, self.scorer.row_of, strength, table)
+            return table
+
+        def pairs(strength: np.ndarray) -> np.ndarray:
+            part = shortest(self.index.split(strength)[2])
+            if len(part) > 1:
+                part = np.zeros(self.T.shape)
+                part[:, : self.index.n_labels] = self.index.transitions(strength)
+            return part if len(part) else np.zeros(1)
+
+        return Penalties(shortest(l1), shortest(l2), by_row(l1), by_row(l2), pairs(l1), pairs(l2))
+
+    def warm_start(
+        self,
+        l1: np.ndarray,
+        l2: np.ndarray,
+        report: Callable[[int, float], None] | None = None,
+    ) -> np.ndarray:
+        """Weights near the optimum of the penalized criterion.
+
+        Dual ascent where one uniform l2 makes it quick, else gradient descent with falling steps. ``report`` may
+        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
+        """
+        if len(self.sentences) < 2:
+            return self.get()
+
+        def pause() -> None:
+            if report is not None:
+                report(0, np.nan)
+
+        penalty = self.penalties(l1, l2)
+        step = self.search_step(penalty, pause)
+        uniform = float(l2[0]) if len(l2) and np.all(l2 == l2[0]) and not np.any(l1) else 0.0
+        room = self.criterion.design.n_sentences * len(self.index.pairs) <= ROOM_FOR_PAIRS
+        share = min(step * uniform, 0.5)
+        self.near = dual = share >= SMALLEST_SHARE and room
+        if dual:
+            self.remember()
+        before = np.inf
+        for epoch in range(DUAL_EPOCHS if dual else len(FALLING_STEPS)):
+            if dual:
+                few = 1 + len(self.sentences) // 20
+                loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
+            else:
+                loss = self.descent_epoch(lambda done, size=step * FALLING_STEPS[epoch]: size, penalty, pause)
+            if report is not None:
+                report(epoch + 1, loss)
+            if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
+                self.reset(np.zeros(self.index.n_features))
+                self.near = False
+                break
+            if dual and loss > ENOUGH * before:
+                break
+            before = loss
+        self.forget()
+        weights = self.get()
+        return weights if np.isfinite(weights).all() else np.zeros_like(weights)
+
+    def descent_epoch(
+        self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None
+    ) -> float:
+        """A step for each sentence in random order, of the size that step_at(share done) tells; the losses met."""
+        n, loss, done = len(self.sentences), 0.0, 0
+        for block in np.array_split(self.rng.permutation(self.sentences), min(BLOCKS, n)):
+            step = step_at(done / n)
+            loss += self.descend(block, step)
+            self.shrink(penalty, step * len(block) / n)
+            done += len(block)
+            block_done()
+        return loss
+
+    def search_step(self, penalty: Penalties, block_done: Callable[[], None] = lambda: None) -> float:
+        """The step size, a power of two, with the least loss met in one pass over a sample."""
+        order = self.rng.permutation(self.sentences)
+        lengths = np.diff(self.criterion.design.offsets)[order]
+        sample = order[: max(2, int(np.searchsorted(np.cumsum(lengths), SAMPLE_TOKENS)))]
+        zero = np.zeros(self.index.n_features)
+        share = len(sample) / len(self.sentences)
+
+        def loss(step: float) -> float:
+            self.reset(zero)
+            met = 0.0
+            with np.errstate(all="ignore"):
+                for block in np.array_split(sample, 4):
+                    met += self.descend(block, step)
+                    self.shrink(penalty, step * share / 4)
+                    block_done()
+            return met if np.isfinite(met) else np.inf
+
+        step, best = 0.125, loss(0.125)
+        for factor in (2.0, 0.5):
+            improved = False
+            while 1e-12 < step * factor < 1e6:
+                trial = loss(step * factor)
+                if not trial < best:
+                    break
+                step, best, improved = step * factor, trial, True
+            if improved:
+                break
+        self.reset(zero)
+        return step
+
+    def safe_step(self) -> float:
+        """1 / max ‖f‖², with which no step rises above the loss of its own sentence: its Hessian is below ½·‖f‖²."""
+        tokens, offsets = self.criterion.design.unfolded(), self.criterion.design.offsets
+        squares = tokens.values**2 if tokens.values.size else np.ones(len(tokens.ids))
+        by_token = np.diff(np.concatenate([[0.0], np.cumsum(squares)])[tokens.ptr])
+        roots = np.concatenate([[0.0], np.cumsum(np.sqrt(by_token) + 1.0)])  # 1 for the step from the label before
+        return float(1 / max(np.diff(roots[offsets]).max(initial=1.0) ** 2, 1.0))
+
+    # ------------------------------------------------------------------ perceptron
+
+    def perceptron(self, epochs: int, report: Callable | None = None, averaged: bool = True) -> np.ndarray:
+        """Weights of the structured perceptron: their average over all sentences met, or the last ones.
+
+        After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
+        """
+        table_sum, weights_sum, T_sum = (np.zeros_like(a) for a in (self.table, self.weights, self.T))
+        cube, cube_sum, has_triple = self._cubes()
+        predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
+        clock = 0.0
+        for epoch in range(epochs):
+            clock, mistakes = perceptron_epoch(
+                self.rng.permutation(self.sentences),
+                self.criterion.design.offsets,
+                self.index.n_labels,
+                self.scorer.tokens,
+                self.criterion.bigrams,
+                self.allowed_bits,
+                self.criterion.labels,
+                self.table,
+                table_sum,
+                self.weights,
+                weights_sum,
+                self.T,
+                T_sum,
+                self.pair_number,
+                cube,
+                cube_sum,
+                has_triple,
+                clock,
+                self.longest,
+                predicted,
+            )
+
+            def learned(clock=clock) -> np.ndarray:
+                sums, weights = self.get((table_sum, weights_sum, T_sum)), self.get()
+                self.index.split(sums)[3][:] = cube_sum.reshape(-1)[self.index.triples]
+                self.index.split(weights)[3][:] = cube.reshape(-1)[self.index.triples]
+                return weights - sums / max(clock, 1.0) if averaged else weights
+
+            if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
+                break
+        return learned()
+
+    def _cubes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Label trigrams as a cube, their sums for the average, and which there are; empty in first order."""
+        L = self.index.n_labels
+        cube = self.index.trigrams(self.weights)
+        if cube is None:
+            return np.zeros((0, L, L)), np.zeros((0, L, L)), np.zeros((0, L, L), bool)
+        has = np.zeros(L**3, bool)
+        has[self.index.triples] = True
+        return cube, np.zeros_like(cube), has.reshape(cube.shape)
+
+
+def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """That of every attribute's first weight; anything for one without weights."""
+    return strength[np.minimum(ptr[:-1], len(strength) - 1)]

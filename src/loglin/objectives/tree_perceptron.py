@@ -1,0 +1,80 @@
+"""The structured perceptron on trees (Collins, 2002): w += f(x, right tree) − f(x, best tree), averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from loglin.features.spans import Constituents
+from loglin.grammars.uses import TreeUses
+from loglin.structures.forest import Derivation, Forests
+from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, features_of, scores_with
+
+
+class TreePerceptron:
+    def __init__(self, index: TreeIndex, base: Base, design: TreeDesign, uses: TreeUses, features: sp.csr_matrix):
+        self.index, self.base, self.features = index, base, features
+        self.weights, self.total, self.steps = np.zeros(index.n_features), np.zeros(index.n_features), 0
+        cuts = [np.concatenate([[0], np.cumsum(n)]) for n in _sizes(uses.lengths)]
+        self._designs = [_part(design, *(c[s : s + 2] for c in cuts)) for s in range(len(uses.lengths))]
+        shapes = {int(n): Forests.of_sentences(index.grammar, index.tags, [n]) for n in np.unique(uses.lengths)}
+        self._forests = [shapes[int(n)] for n in uses.lengths]
+
+    def epoch(self, order: np.ndarray, interrupted: Callable[[], str | None]) -> int:
+        """One step for every sentence; how many best trees were wrong."""
+        mistakes = 0
+        for s in order.tolist():
+            if interrupted():
+                break
+            self.steps += 1
+            scores = scores_with(self.index, self.base, self._designs[s], self.weights)
+            best = self._forests[s].best(scores)[0]
+            if best is None:
+                continue
+            found = features_of(self.index, self._designs[s], self._uses(best))
+            change = (self.features[s] - found).tocoo()
+            if not change.nnz or not change.data.any():
+                continue
+            mistakes += 1
+            self.weights[change.col] += change.data
+            self.total[change.col] += self.steps * change.data
+        return mistakes
+
+    def average(self) -> np.ndarray:
+        """The mean of the weights after every step: w − Σ t·Δ_t / T."""
+        return self.weights - self.total / max(self.steps, 1)
+
+    def _uses(self, tree: Derivation) -> TreeUses:
+        return derivation_uses(tree, self.index)
+
+
+def derivation_uses(tree: Derivation, index: TreeIndex) -> TreeUses:
+    """What a tree without unary rules uses."""
+    nodes, column = tree.nodes, np.full(index.grammar.n_symbols, -1)
+    column[index.tags] = np.arange(len(index.tags))
+    words = nodes[nodes[:, 3] < 0]
+    inner = nodes[nodes[:, 3] >= 0].astype(np.int64)
+    words = words[np.argsort(words[:, 1])]
+    # in preorder the left child follows its parent, and the right child begins where it ends
+    splits = nodes[np.flatnonzero(nodes[:, 3] >= 0) + 1, 2].astype(np.int64)
+    constituents = Constituents(
+        np.zeros(len(inner), np.int64), inner[:, 1], inner[:, 2], splits, inner[:, 3], inner[:, 0]
+    )
+    return TreeUses(np.array([len(words)]), nodes[:1, 0], column[words[:, 0]].astype(np.int32), constituents)
+
+
+def _sizes(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Words, cells and states of sentences."""
+    return lengths, lengths * (lengths + 1) // 2, lengths + 1
+
+
+def _part(design: TreeDesign, words: np.ndarray, cells: np.ndarray, states: np.ndarray) -> TreeDesign:
+    """The design of one sentence."""
+    return TreeDesign(
+        design.tokens[words[0] : words[1]],
+        design.spans[cells[0] : cells[1]],
+        design.splits[states[0] : states[1]],
+        design.leaves[words[0] : words[1]],
+    )

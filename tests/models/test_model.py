@@ -1,0 +1,136 @@
+"""Model files: round trips, and everything that may be wrong with one."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from loglin import LoglinError, Tagger
+from loglin.models.chain import Model
+
+X = [["a", "b", "c"], ["b", "a"], ["c"]]
+Y = [["X", "Y", "O"], ["Y", "X"], ["O"]]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model"
+    Tagger(template="U0:%x[0,0]\nU1:%suffix[-1,0,1]\nB\nB1:%x[0,0]", max_iter=5).fit(X, Y).save(path)
+    return path
+
+
+def rewritten(path, change) -> None:
+    """Change the header of a model file in place."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    manifest = json.loads(header["__metadata__"]["loglin"])
+    change(header, manifest)
+    if "__metadata__" in header:
+        header["__metadata__"]["loglin"] = json.dumps(manifest)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+
+
+def test_round_trip(saved):
+    model = Model.load(saved)
+    assert model.labels == ["X", "Y", "O"]
+    assert model.record["stopped"]
+    model.save(saved.parent / "again")
+    assert np.array_equal(Model.load(saved.parent / "again").weights, model.weights)
+    assert [p.name for p in saved.parent.iterdir() if p.name.startswith(".")] == []
+
+
+def test_truncated_at_every_length(saved):
+    content = saved.read_bytes()
+    for size in [*range(0, min(len(content), 400), 7), *range(400, len(content), 97), len(content) - 1]:
+        saved.write_bytes(content[:size])
+        with pytest.raises(LoglinError, match=str(saved)):
+            Model.load(saved)
+
+
+def test_flipped_bytes_never_crash(saved):
+    """A damaged file is refused with a sentence, or (damage in a weight or a text) still loads."""
+    content = bytearray(saved.read_bytes())
+    rng = np.random.default_rng(0)
+    for position in rng.integers(0, len(content), 300):
+        damaged = bytearray(content)
+        damaged[position] ^= int(rng.integers(1, 256))
+        saved.write_bytes(damaged)
+        try:
+            tagger = Tagger.load(saved)
+        except (LoglinError, UnicodeDecodeError):
+            continue
+        tagger.predict(X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda h, m: h.pop("__metadata__"),
+        lambda h, m: m.update(format="other"),
+        lambda h, m: m.update(version="x"),
+        lambda h, m: m.update(labels=["X"]),
+        lambda h, m: m.update(labels=[]),
+        lambda h, m: m.update(order=7),
+        lambda h, m: m.update(task="steal"),
+        lambda h, m: m["features"].update(kind="pickle"),
+        lambda h, m: m["features"].update(template="U0:%x[0,9]\nB"),
+        lambda h, m: m["features"].update(template="nonsense"),
+        lambda h, m: h["weights"].update(dtype="I64"),
+        lambda h, m: h["weights"].update(shape=[10**12]),
+        lambda h, m: h["weights"].update(data_offsets=[0, 10**15]),
+        lambda h, m: h["weights"].update(data_offsets=[-8, 0]),
+        lambda h, m: h.pop("index.ptr"),
+        lambda h, m: h["index.ptr"].update(dtype="BOOL"),
+    ],
+)
+def test_hostile_headers(saved, change):
+    rewritten(saved, change)
+    with pytest.raises(LoglinError):
+        Model.load(saved)
+
+
+def test_newer_version(saved):
+    rewritten(saved, lambda h, m: m.update(version=99))
+    with pytest.raises(LoglinError, match="version 99, newer"):
+        Model.load(saved)
+
+
+def test_foreign_files(tmp_path):
+    import pickle
+
+    bomb = tmp_path / "bomb"
+    bomb.write_bytes(pickle.dumps(os.getcwd))
+    for path, content in ((bomb, None), (tmp_path / "text", b"hello world, I am text"), (tmp_path / "empty", b"")):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(LoglinError, match="no loglin model"):
+            Model.load(path)
+    with pytest.raises(LoglinError, match="cannot read"):
+        Model.load(tmp_path / "missing")
+
+
+def test_a_failed_write_leaves_the_old_file(saved, monkeypatch):
+    old = saved.read_bytes()
+    model = Model.load(saved)
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(LoglinError, match="No space left"):
+        model.save(saved)
+    assert saved.read_bytes() == old
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("change", [{"record": [1]}, {"labels": [["X"], ["Y"], ["O"]]}, {"labels": {"X": 1}}])
+def test_hostile_records_and_labels(saved, change):
+    rewritten(saved, lambda h, m: m.update(change))
+    with pytest.raises(LoglinError):
+        Model.load(saved)

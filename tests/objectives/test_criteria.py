@@ -1,0 +1,290 @@
+"""Every criterion against its definition by enumeration, its gradient against finite differences."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from test_likelihood import CONDITIONED, PLAIN, problem
+
+import oracle
+from loglin.corpus.labels import Gold
+from loglin.criteria.chain import make_method
+from loglin.criteria.settings import checked_settings
+from loglin.errors import LoglinError
+from loglin.features.design import Design, Incidence
+from loglin.features.index import build_index
+from loglin.objectives.likelihood import ConditionalLikelihood
+from loglin.objectives.local import Instances, LocalLikelihood
+from loglin.objectives.sentences import local_marginals, scaled_likelihood
+from loglin.objectives.stochastic import StochasticLearner
+from loglin.problems.problem import Problem
+from loglin.threads import Threads
+
+COSTS = np.array([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 1.5, 0.0]])
+COST_TEXT = "0>1:1,0>2:0.5,1>0:2,1>2:1,2>0:0.3,2>1:1.5"
+
+
+def parts_of(design, index, weights):
+    """Scores, steps and trigrams of every sentence, summed attribute by attribute."""
+    unigram, bigram, _, _ = index.split(np.asarray(weights, float))
+    T, cube, L = index.transitions(weights), index.trigrams(weights), index.n_labels
+    tokens = design.unfolded()
+    for b, e in itertools.pairwise(design.offsets.tolist()):
+        scores, steps = np.zeros((e - b, L)), np.tile(T, (max(e - b - 1, 0), 1, 1))
+        for t in range(b, e):
+            for q in range(tokens.ptr[t], tokens.ptr[t + 1]):
+                a, value = tokens.ids[q], tokens.values[q] if tokens.values.size else 1.0
+                for f in range(index.ptr[a], index.ptr[a + 1]):
+                    scores[t - b, index.labels[f]] += value * unigram[f]
+            for q in range(design.bigrams.ptr[t], design.bigrams.ptr[t + 1]) if t > b else ():
+                a = design.bigrams.ids[q]
+                for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
+                    i, j = divmod(int(index.bigram_pairs[f]), L)
+                    steps[t - b - 1, i, j] += bigram[f]
+        yield scores, steps, cube
+
+
+def defined(name, settings, design, gold, index, weights, instance=None) -> float:
+    """The criterion to be minimized, by its definition."""
+    total = 0.0
+    sentences = parts_of(design, index, weights)
+    for s, ((scores, steps, cube), (b, e)) in enumerate(
+        zip(sentences, itertools.pairwise(design.offsets.tolist()), strict=True)
+    ):
+        if e == b and name not in ("accuracy", "expected-accuracy", "boosting"):
+            continue  # of these alone an empty sentence has a value, p = 1
+        y, weight = gold.codes[b:e].tolist(), 1.0 if instance is None else instance[s]
+        total -= weight * _defined(name, settings, scores, steps, cube, y)
+    return total
+
+
+def _defined(name, settings, scores, steps, cube, y) -> float:
+    if name == "memm":
+        return oracle.memm(scores, steps, cube, y)
+    if name == "piecewise":
+        return oracle.piecewise(scores, steps, cube, y, None if settings["nota"] == "all" else lambda t: [])
+    if name == "pseudolikelihood" and settings["nota"] == "none":
+        return oracle.pseudolikelihood(scores, steps, cube, y)
+    if name == "pseudolikelihood":
+        return oracle.pseudolikelihood_nota(scores, steps, y, settings["nota"] == "one")
+    listing = oracle.chain(scores, steps, cube)
+    if name == "margin":
+        return oracle.margin(listing, y, COSTS, settings["loss"] == "softmax")
+    if name == "label-likelihood":
+        return oracle.label_likelihood(listing, y, scores.shape[1])
+    p = oracle.gold_probability(listing, y, settings.get("sharpness", 1.0))
+    return {"crf": math.log(p), "accuracy": p, "expected-accuracy": p, "boosting": -1 / p}[name]
+
+
+CASES = [
+    ("crf", {}),
+    ("memm", {}),
+    ("pseudolikelihood", {}),
+    ("pseudolikelihood", {"nota": "all"}),
+    ("pseudolikelihood", {"nota": "one"}),
+    ("piecewise", {"nota": "all"}),
+    ("piecewise", {"nota": "none"}),
+    ("margin", {"loss": "softmax", "cost": COST_TEXT}),
+    ("margin", {"loss": "hinge", "cost": COST_TEXT}),
+    ("label-likelihood", {}),
+    ("accuracy", {"sharpness": 2.5}),
+    ("expected-accuracy", {}),
+    ("boosting", {}),
+]
+IDS = [name + "".join(f"-{v}" for v in given.values() if v != COST_TEXT) for name, given in CASES]
+
+
+def criterion_of(name, given, design, gold, index, order, instance=None, threads=1, dtype=np.float64):
+    strengths = np.zeros(index.n_features)
+    everything = Problem(
+        design, gold, index, list(range(index.n_labels)), order, instance, strengths, strengths, Threads(threads)
+    )
+    return make_method(name, checked_settings(name, given), everything, None).make(dtype)
+
+
+@pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("name", "given"), CASES, ids=IDS)
+def test_value_and_gradient(name, given, seed, order, template):
+    design, gold, index = problem(seed, template=template, order=order, values=seed == 1)
+    if name == "pseudolikelihood" and given and order == 2:
+        with pytest.raises(LoglinError, match="order 1"):
+            criterion_of(name, given, design, gold, index, order)
+        return
+    rng = np.random.default_rng(seed + 7)
+    instance = rng.uniform(0.5, 2, design.n_sentences) if seed == 2 else None
+    criterion = criterion_of(name, given, design, gold, index, order, instance)
+    weights = rng.normal(size=index.n_features)
+    value, gradient = criterion(weights)
+    settings = checked_settings(name, given)
+    assert value == pytest.approx(defined(name, settings, design, gold, index, weights, instance), rel=1e-9)
+    some = rng.choice(index.n_features, min(40, index.n_features), replace=False)
+    for f in some:
+        step = np.zeros_like(weights)
+        step[f] = 1e-6
+        slope = (criterion(weights + step)[0] - criterion(weights - step)[0]) / 2e-6
+        assert gradient[f] == pytest.approx(slope, rel=2e-5, abs=2e-6 * max(1.0, abs(value)))
+
+
+@pytest.mark.parametrize(("name", "given"), CASES, ids=IDS)
+def test_same_bits_for_any_number_of_threads(name, given):
+    design, gold, index = problem(3, template=CONDITIONED)
+    weights = np.random.default_rng(0).normal(size=index.n_features)
+    runs = [criterion_of(name, given, design, gold, index, 1, threads=n, dtype=np.float32)(weights) for n in (1, 2, 3)]
+    for value, gradient in runs[1:]:
+        assert value == runs[0][0]
+        assert np.array_equal(gradient, runs[0][1])
+
+
+# ---------------------------------------------------------------------- known answers of notes/piecewise.md
+
+S1, S2, Y = np.array([0.5, -0.25]), np.array([[1.0, -1.0], [0.0, 2.0]]), (0, 1)
+
+
+def known():
+    """One sentence of two tokens whose scores are S1, then S2 by the label before."""
+    tokens = Incidence(np.array([0, 1, 1]), np.array([0], np.int32))
+    steps = Incidence(np.array([0, 0, 1]), np.array([0], np.int32))
+    design = Design(np.array([0, 2]), tokens, steps, 1, 1)
+    gold = Gold.certain(np.array(Y), 2)
+    index = build_index(design, gold, all_features=True, transitions=False, order=1)
+    return design, gold, index, np.concatenate([S1, S2.ravel()])
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "value"),
+    [
+        ("crf", {}, -2.952867),
+        ("memm", {}, -2.513799),
+        ("piecewise", {"nota": "all"}, -5.378988),
+        ("piecewise", {"nota": "none"}, -3.139444),
+        ("pseudolikelihood", {}, -4.477135),
+        ("pseudolikelihood", {"nota": "all"}, -8.977623),
+    ],
+)
+def test_known_values(name, given, value):
+    design, gold, index, weights = known()
+    assert -criterion_of(name, given, design, gold, index, 1)(weights)[0] == pytest.approx(value, abs=1e-6)
+
+
+def test_known_gradient_of_piecewise():
+    design, gold, index, weights = known()
+    _, gradient = criterion_of("piecewise", {}, design, gold, index, 1)(weights)
+    expected = [0.518976, -0.227220, -0.665241, 0.909969, -0.106507, -0.786986]
+    assert -gradient == pytest.approx(expected, abs=1e-6)
+
+
+def test_known_scale_factors():
+    design, gold, index, weights = known()
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64)
+    value, slopes = scaled_likelihood(chain, weights, np.array([0.5, 2.0, 1.0]))
+    assert -value == pytest.approx(-3.850534, abs=1e-6)
+    assert -slopes[:2] == pytest.approx([-1.036545, -1.808709], abs=1e-6)
+
+
+def test_known_answers_of_a_rewriting_step():
+    """A rule chosen among two at a span (notes: CFG): the local model with and without none of the above."""
+    tokens = Incidence(np.array([0, 1]), np.array([0], np.int32))
+    design = Design(np.array([0, 1]), tokens, Incidence.empty(1), 1, 0)
+    for scores, label, nota, value in [
+        ((0.3, -0.2), 0, False, -0.474077),
+        ((0.3, -0.2), 0, True, -0.853287),
+        ((0.7, -0.2), 2, True, -1.343513),
+    ]:
+        index = build_index(design, Gold.certain(np.zeros(1, int), 2), True, False, 1)
+        one = Instances(np.zeros(1, int), np.full((1, 1), -1), np.array([label]), np.ones(1))
+        criterion = LocalLikelihood(design, index, one, nota, np.float64)
+        assert -criterion(np.array(scores))[0] == pytest.approx(value, abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_scale_factors_against_enumeration(order):
+    design, gold, index = problem(4, template=CONDITIONED, order=order)
+    rng = np.random.default_rng(5)
+    weights, alpha = rng.normal(size=index.n_features), rng.uniform(0.5, 2, index.n_labels + 1)
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2))
+    value, slopes = scaled_likelihood(chain, weights, alpha)
+
+    def by_listing(alpha) -> float:
+        total = 0.0
+        for parts, (b, e) in zip(
+            parts_of(design, index, weights), itertools.pairwise(design.offsets.tolist()), strict=True
+        ):
+            if e > b:
+                total -= math.log(oracle.gold_probability(oracle.scaled_rows(*parts, alpha), gold.codes[b:e].tolist()))
+        return total
+
+    assert value == pytest.approx(by_listing(alpha), rel=1e-9)
+    assert slopes == pytest.approx(oracle.numeric_gradient(by_listing, alpha), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_local_marginals_against_enumeration(order):
+    design, gold, index = problem(6, template=CONDITIONED, order=order)
+    weights = np.random.default_rng(1).normal(size=index.n_features)
+    chain = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2))
+    found = local_marginals(chain, weights, least=0.0)
+    if order == 1:
+        quick = chain.step_marginals(weights)
+    for parts, (b, e) in zip(
+        parts_of(design, index, weights), itertools.pairwise(design.offsets.tolist()), strict=True
+    ):
+        nodes = np.zeros((e - b, index.n_labels))
+        for y in itertools.product(range(index.n_labels), repeat=e - b):
+            p = math.exp(oracle.memm(*parts, list(y))) if e > b else 0.0
+            for t, label in enumerate(y):
+                nodes[t, label] += p
+        assert found[b:e] == pytest.approx(nodes, abs=1e-9)
+        if order == 1:
+            assert quick[b:e] == pytest.approx(nodes, abs=1e-9)
+
+
+def test_softmax_margin_is_likelihood_without_costs():
+    design, gold, index = problem(8)
+    weights = np.random.default_rng(2).normal(size=index.n_features)
+    plain = ConditionalLikelihood(design, gold, index, None, np.float64)
+    free = criterion_of("margin", {"cost": 0}, design, gold, index, 1)
+    assert free(weights)[0] == pytest.approx(plain(weights)[0])
+
+
+@pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_perceptron_learns_every_kind_of_feature(order, template):
+    """Averaged weights against a plain loop over feature vectors, the guesses by enumeration."""
+    design, gold, index = problem(2, template=template, order=order, values=True)
+    likelihood = ConditionalLikelihood(design, gold, index, None, np.float64)
+    learner = StochasticLearner(likelihood, seed=3)
+    found = learner.perceptron(3)
+    rng = np.random.default_rng(3)
+    cuts, sentences = design.offsets.tolist(), np.flatnonzero(np.diff(design.offsets) > 0)
+    weights, total, clock = np.zeros(index.n_features), np.zeros(index.n_features), 0
+    for _ in range(3):
+        mistakes = 0
+        for s in rng.permutation(sentences):
+            parts = list(parts_of(design, index, weights))[s]
+            guess = oracle.ranked(oracle.chain(*parts))[0][0]
+            true = gold.codes[cuts[s] : cuts[s + 1]].tolist()
+            total += weights
+            clock += 1
+            mistakes += sum(a != b for a, b in zip(guess, true, strict=True))
+            if list(guess) != true:
+                weights = weights + counts_of(design, index, s, true) - counts_of(design, index, s, guess)
+        if not mistakes:
+            break
+    # weights − sums / clock, with a change at time t weighing t: the mean of the weights before each sentence,
+    # and of those after the last in place of those before the first
+    assert found == pytest.approx(total / clock, abs=1e-9)
+
+
+def counts_of(design, index, s: int, labels) -> np.ndarray:
+    """f(x, y) of sentence s by one-sided differences of its score, which is linear in the weights."""
+
+    def score(weights):
+        return oracle.chain_score(*list(parts_of(design, index, weights))[s], labels)
+
+    eye = np.eye(index.n_features)
+    return np.array([score(row) for row in eye]) if len(labels) else np.zeros(index.n_features)
