@@ -15,7 +15,7 @@ from test_likelihood import CONDITIONED, PLAIN, problem
 
 import oracle
 from loglin import LoglinError, Tagger
-from loglin.cli.tagging import train_command
+from loglin.cli.tagger_training import train_command
 from loglin.criteria.settings import CRITERIA, LATENT, PARTIAL, checked_settings
 from loglin.decoding.chains import Decoder
 from loglin.demo.ingredients import generate
