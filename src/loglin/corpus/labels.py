@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,6 +70,29 @@ class Gold:
         rest[:, : self.n_labels] = self.sets
         bits = np.packbits(np.concatenate([eye, rest]), axis=1, bitorder="little")
         return bits[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+
+
+@dataclass(frozen=True)
+class PartialColumn:
+    """A column of labels in which _ is not labelled and A|B is one of these."""
+
+    column: Column
+
+    def labels(self) -> list:
+        """What is known of every token: a label, a set of labels, or None."""
+        values = [_parse(name) for name in self.column.vocabulary.strings]
+        return [values[code] for code in self.column.codes.tolist()]
+
+
+def gold_of(labels: Any, lengths: Sequence[int]) -> tuple[list, Gold]:
+    """Label names and gold codes of a column of labels, or of label sequences."""
+    if isinstance(labels, Column | PartialColumn):
+        partial = isinstance(labels, PartialColumn)
+        column = labels.column if isinstance(labels, PartialColumn) else labels
+        if len(column.codes) != sum(lengths):
+            raise LoglinError(f"there are {sum(lengths)} tokens but {len(column.codes)} labels; give one for each")
+        return gold_of_column(column, partial)
+    return gold_of_sequences(labels, lengths)
 
 
 def gold_of_column(column: Column, partial: bool = False, labels: list | None = None) -> tuple[list, Gold]:

@@ -1,27 +1,48 @@
-"""The Python faces, in the manner of scikit-learn."""
+"""The Python faces, in the manner of scikit-learn; each is imported when it is first used."""
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from loglin.criteria.settings import NAIVE_BAYES
-from loglin.estimators.language_model import LanguageModel
-from loglin.estimators.maxent import MaxEnt
-from loglin.estimators.naive_bayes import NaiveBayes
-from loglin.estimators.parser import Parser
-from loglin.estimators.selection import select_tagger
-from loglin.estimators.tagger import Tagger
-from loglin.models.chain import Model, read_arrays
+if TYPE_CHECKING:
+    from loglin.estimators.language_model import LanguageModel
+    from loglin.estimators.maxent import MaxEnt
+    from loglin.estimators.naive_bayes import NaiveBayes
+    from loglin.estimators.parser import Parser
+    from loglin.estimators.selection import select_tagger
+    from loglin.estimators.tagger import Tagger
 
 __all__ = ["LanguageModel", "MaxEnt", "NaiveBayes", "Parser", "Tagger", "load", "select_tagger"]
+
+_HOMES = {
+    "LanguageModel": "language_model",
+    "MaxEnt": "maxent",
+    "NaiveBayes": "naive_bayes",
+    "Parser": "parser",
+    "Tagger": "tagger",
+    "select_tagger": "selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'loglin.estimators' has no attribute {name!r}")
+    return getattr(import_module(f"loglin.estimators.{_HOMES[name]}"), name)
 
 
 def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel | Parser:
     """The estimator saved in a model file, ready to predict."""
+    from loglin.criteria.registry import criteria
+    from loglin.models.chain import Model, read_arrays
+
     task = read_arrays(path)[1].get("task")
     if task in ("language", "parse"):
-        return (LanguageModel if task == "language" else Parser).load(path)
+        return __getattr__("LanguageModel" if task == "language" else "Parser").load(path)
     model = Model.load(path)
     if model.task == "tag":
-        return Tagger.from_model(model)
-    return (NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt).from_model(model)
+        return __getattr__("Tagger").from_model(model)
+    return __getattr__("NaiveBayes" if model.record.get("criterion") in criteria("joint") else "MaxEnt").from_model(
+        model
+    )

@@ -14,24 +14,31 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.criteria.settings import NAIVE_BAYES
+from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.registry import criteria
 from loglin.decoding.chains import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes, single
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
+from loglin.estimators.parameters import WithCriterion
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
+from loglin.features.design import Design
 from loglin.models.chain import Model
-from loglin.training.chains import SMALL, Options, train
-from loglin.training.watch import Development, was_interrupted
+from loglin.problems.chains import ChainProblem
+from loglin.problems.options import ChainOptions
+from loglin.threads import Threads
+from loglin.training.fit import fit, was_interrupted
+from loglin.training.held_out import HeldOutLabels
 
+SMALL = 200_000  # examples times classes: double precision gains more than it costs
 FOLDS = 3  # of the training data, for a threshold of label sets
 
 
-class MaxEnt(Classifier):
+class MaxEnt(WithCriterion, Classifier):
     """Maximum-entropy classifier: p(y | x) ∝ exp(w · f(x, y)).
 
     X is a matrix (dense or sparse), or a list of examples, each a dict of attributes or a list of
@@ -64,9 +71,11 @@ class MaxEnt(Classifier):
     optimizer : as for ``Tagger``.
     """
 
+    structure = "local"
+
     def __init__(
         self,
-        criterion: str = "likelihood",
+        criterion: str | Criterion = "likelihood",
         *,
         settings: Mapping | None = None,
         features: Callable | None = None,
@@ -79,7 +88,7 @@ class MaxEnt(Classifier):
         all_features: bool = True,
         min_count: int = 1,
         cutoff: int = 1,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         tol: float | None = None,
         threads: int | None = None,
         seed: int = 0,
@@ -153,18 +162,16 @@ class MaxEnt(Classifier):
             checked_threshold(self.threshold)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
-        model = train(
-            design,
+        model = self._trained(
             extractor,
+            design,
             labels,
             gold,
-            self._options("classify", sample_weight, design.n_tokens * len(labels)),
+            sample_weight,
             start=start,
-            development=self._development(extractor, labels) if self.dev is not None else None,
-            callback=self._call,
+            held_out=self._held_out(extractor, labels) if self.dev is not None else None,
             unpenalized=self._intercepts(extractor),
         )
-        warn_if_unbounded(model)
         if several and self.threshold is not None and not was_interrupted(model.record):
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
             model = replace(model, decoding=model.decoding | {"threshold": checked_threshold(chosen)})
@@ -172,34 +179,61 @@ class MaxEnt(Classifier):
             model.record["indicator"] = True  # so that predictions have the same form
         return self._adopt(model)
 
-    def _options(self, task: str, sample_weight, size: int) -> Options:
-        return Options(
-            criterion=self.criterion,
-            task=task,
-            settings=self.settings,
-            optimizer=self.optimizer,
+    def _trained(
+        self,
+        extractor: Any,
+        design: Design,
+        labels: list,
+        gold: Gold | LabelSets | Choices,
+        sample_weight: Sequence[float] | None,
+        start: Model | None = None,
+        held_out: HeldOutLabels | None = None,
+        unpenalized: np.ndarray | None = None,
+    ) -> Model:
+        """Train, with the precision and tolerance that suit the size of the problem."""
+        chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
+        small = design.n_tokens * len(labels) < SMALL
+        tiny = design.n_tokens * (1 if ranks else len(labels)) < SMALL
+        exact = isinstance(gold, LabelSets) or chosen.label_by_label or small
+        run = self.new_run(
+            chosen,
+            self.l1,
+            self.max_iter,
+            tol=(1e-12 if tiny else 1e-7) if self.tol is None else self.tol,
+            dtype="float64" if self.dtype == "auto" and exact else self.dtype,
+            seed=self.seed,
+            warm_start=False,
+        )
+        options = ChainOptions(
             l1=self.l1,
             l2=self.l2,
-            all_features=self.all_features or task == "rank",
+            all_features=self.all_features or ranks,
             variances=self.variances,
             cutoff=self.cutoff,
-            max_iter=self.max_iter,
-            tol=(1e-12 if size < SMALL else 1e-7) if self.tol is None else self.tol,
-            threads=self.threads,
-            seed=self.seed,
-            dtype=self.dtype,
-            warm_start=False,
             label_weights=self.class_weight,
             instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
         )
+        problem = ChainProblem(
+            design,
+            extractor,
+            labels,
+            gold,
+            options,
+            chosen.features(),
+            Threads(self.threads),
+            task="rank" if ranks else "classify",
+            sequential=False,
+            unpenalized=unpenalized,
+        )
+        model = fit(problem, chosen, run, start, held_out)
+        model.record["options"] = self.saved_parameters(chosen)
+        warn_if_unbounded(model)
+        return model
 
-    def _fit_candidates(self, lists: CandidateLists, sample_weight) -> Self:
+    def _fit_candidates(self, lists: CandidateLists, sample_weight: Sequence[float] | None) -> Self:
         extractor = AttributeExtractor()
         design = extractor.fit(lists.attributes, self.min_count)
-        options = self._options("rank", sample_weight, design.n_tokens)
-        model = train(design, extractor, lists.classes, lists.choices, options, callback=self._call)
-        warn_if_unbounded(model)
-        return self._adopt(model)
+        return self._adopt(self._trained(extractor, design, lists.classes, lists.choices, sample_weight))
 
     @staticmethod
     def _gold(y, n: int, candidates) -> tuple[list, Gold]:
@@ -233,23 +267,19 @@ class MaxEnt(Classifier):
             values[np.ix_(outside, known)] = part._label_values(_taken(X, outside))
         return best_threshold(values, sets.has)
 
-    def _development(self, extractor, labels: list) -> Development:
+    def _held_out(self, extractor: Any, labels: list) -> HeldOutLabels:
         X, y = self.dev  # type: ignore[misc]
         design = extractor.transform(self._examples(X if hasattr(X, "shape") else list(X)))
         values = np.asarray(y).tolist()
         names = list(dict.fromkeys([*labels, *values]))
         _, gold = gold_of_sequences(([value] for value in values), [1] * design.n_tokens, names)
-        return Development(design, gold, names)
-
-    def _call(self, iteration) -> None:
-        for callback in self.callbacks or ():
-            callback(iteration)
+        return HeldOutLabels(design, gold, names, sequential=False, threads=self.threads)
 
     # ------------------------------------------------------------------ prediction
 
     @property
     def gives_probabilities(self) -> bool:  # type: ignore[override]
-        return self.criterion == "likelihood"
+        return self.chosen_criterion().gives_probabilities
 
     @property
     def _several(self) -> bool:
@@ -289,7 +319,9 @@ class MaxEnt(Classifier):
     def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
         """Probabilities (examples, classes), classes as in ``classes_``; of f(x, y)'s candidates a list of arrays."""
         if not self.gives_probabilities:
-            raise LoglinError(f"criterion {self.criterion} gives no probabilities; use decision_function or likelihood")
+            raise LoglinError(
+                f"criterion {self.chosen_criterion().name} gives no probabilities; use decision_function or likelihood"
+            )
         if self._several:
             return self._label_values(X)
         if self.model_.task == "rank":
@@ -349,7 +381,7 @@ class MaxEnt(Classifier):
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
-        if model.record.get("criterion") == NAIVE_BAYES:  # whose values may mean there or not
+        if model.record.get("criterion") in criteria("joint"):  # whose values may mean there or not
             raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
         return super().from_model(model, threads)
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from loglin.errors import LoglinError
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
-from loglin.training.selection import Selection, check_grid, parted, select
+from loglin.training.selection import Selection, check_grid, select, separated
 
 
 def select_tagger(
@@ -28,9 +28,10 @@ def select_tagger(
     With ``gold`` = (sentences, labels) the selection also tells what an oracle would have chosen.
     """
     dev = tagger.dev if dev is None else dev
-    check_grid(grid, tagger.criterion, dev)
+    chosen = tagger.chosen_criterion()
+    check_grid(grid, chosen, dev)
     known = tagger.get_params()
-    unknown = [name for name in parted(dict(grid), tagger.criterion)[1] if name not in known]
+    unknown = [name for name in separated(dict(grid), chosen)[1] if name not in known]
     if unknown:
         raise LoglinError(f"the grid names {unknown[0]!r}; name a parameter of Tagger or a setting of its criterion")
     assert dev is not None
@@ -39,7 +40,7 @@ def select_tagger(
     tried: list[Tagger] = []
 
     def train(parameters: dict[str, Any]) -> Model:
-        inside, outside = parted(parameters, tagger.criterion)
+        inside, outside = separated(parameters, chosen)
         one = clone(tagger).set_params(dev=held, **outside)
         one.settings = {**(tagger.settings or {}), **inside} or None
         tried.append(one.fit(sentences, labels))

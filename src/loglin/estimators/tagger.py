@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.columns import encode_strings, from_sentences
-from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.criteria.settings import LATENT
+from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
+from loglin.corpus.labels import Gold, PartialColumn, gold_of, gold_of_sequences
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.hidden import HiddenLabels
 from loglin.decoding.chains import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
+from loglin.estimators.parameters import WithCriterion, by_label
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
@@ -24,13 +25,15 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.models.chain import Model
-from loglin.training.chains import train
-from loglin.training.options import Options, default_order, hidden_template, labels_of
+from loglin.problems.chains import ChainProblem
+from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
+from loglin.threads import Threads
+from loglin.training.fit import fit
+from loglin.training.held_out import HeldOutLabels
 from loglin.training.tagger_evaluation import Labeled
-from loglin.training.watch import Development
 
 
-class Tagger(BaseEstimator):
+class Tagger(WithCriterion):
     """A linear-chain model that labels every token of a sentence.
 
     Parameters
@@ -57,7 +60,8 @@ class Tagger(BaseEstimator):
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
     dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label. Or a tagging
         dictionary: a file's name, {word: labels}, or label names and a ``TagDictionary``; its labels join the data's.
-    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come. max_iter None is the
+        criterion's default: 1000 iterations, 10 epochs of the perceptron.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
     dev : (sentences, labels) held out; training stops when its score no longer rises. Where labels are hidden,
@@ -69,9 +73,11 @@ class Tagger(BaseEstimator):
     label_weights : {label: weight}; a sentence counts as the mean weight of its labels.
     """
 
+    structure = "chain"
+
     def __init__(
         self,
-        criterion: str = "crf",
+        criterion: str | Criterion = "crf",
         *,
         template: str | os.PathLike | None = None,
         features: Callable | None = None,
@@ -82,7 +88,7 @@ class Tagger(BaseEstimator):
         min_count: int = 1,
         cutoff: int = 1,
         dictionary: Any = 0,
-        max_iter: int = 1000,
+        max_iter: int | None = None,
         tol: float = 5e-4,
         threads: int | None = None,
         seed: int = 0,
@@ -125,95 +131,106 @@ class Tagger(BaseEstimator):
     # ------------------------------------------------------------------ training
 
     def fit(
-        self, X: Iterable, y: Iterable[Sequence | None] | None = None, sample_weight: Sequence[float] | None = None
+        self,
+        X: Iterable | Corpus,
+        y: Iterable[Sequence | None] | Column | PartialColumn | None = None,
+        sample_weight: Sequence[float] | None = None,
+        start: Model | None = None,
     ) -> Tagger:
         """Learn from sentences and their labels; a label may be None or a set of labels.
 
-        Where labels may be hidden, those of a whole sentence, or all of them, may be None.
+        Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
+        and y a column of labels. ``start`` is a model whose weights training begins with.
         """
-        sentences = [list(sentence) for sentence in X]
-        options = self._options(sample_weight)
-        extractor = self._new_extractor(sentences)
+        chosen = self.chosen_criterion()
+        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        options = self._options(chosen, sample_weight)
+        run = self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
+        threads = Threads(self.threads)
+        extractor = self._new_extractor(sentences, chosen)
         inputs = self._input(extractor, sentences)
         design = extractor.fit(inputs, self.min_count)
         lengths = np.diff(design.offsets).tolist()
-        labels, gold = labels_of(y, lengths, options)
-        start = getattr(self, "model_", None) if self.warm_start else None
-        hides = self.criterion in LATENT
-        development = self._development(extractor, labels) if self.dev is not None and not hides else None
-        held = from_sentences([list(s) for s in self.dev], "dev") if self.dev is not None and hides else None
-        model = train(
-            design,
-            extractor,
-            labels,
-            gold,
-            options,
-            start=start,
-            development=development,
-            callback=self._call,
-            held=held,
-        )
+        if start is None and self.warm_start:
+            start = getattr(self, "model_", None)
+        about: dict[str, Any] = {"request": chosen.features(), "threads": threads}
+        held_out = None
+        if isinstance(chosen, HiddenLabels):
+            labels, gold = hidden_labels(_sequences(y, lengths), lengths, options, chosen.labels)
+            held = None if self.dev is None else _corpus(self.dev)
+            problem = ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
+        else:
+            if y is None:
+                raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
+            labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
+            problem = ChainProblem(design, extractor, labels, gold, options, **about)
+            held_out = None if self.dev is None else self._held_out(extractor, labels)
+        model = fit(problem, chosen, run, start, held_out)
+        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
         if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
         warn_if_unbounded(model)
         return self._adopt(model)
 
-    def _options(self, sample_weight) -> Options:
-        return Options(
-            criterion=self.criterion,
-            optimizer=self.optimizer,
-            neighborhood=self.neighborhood,
+    def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
+        return ChainOptions(
             l1=self.l1,
             l2=self.l2,
-            order=self._order,
+            order=chosen.defaults.order if self.order is None else self.order,
             all_features=self.all_features,
             cutoff=self.cutoff,
             dictionary=self.dictionary,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            threads=self.threads,
-            seed=self.seed,
-            dtype=self.dtype,
-            dev_metric=self.dev_metric,
             label_weights=self.label_weights,
-            settings=self.settings,
             instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
         )
 
-    def _new_extractor(self, sentences: list[list]) -> TemplateExtractor | AttributeExtractor:
-        token = next((t for sentence in sentences for t in sentence), None)
-        if token is None:
-            raise LoglinError("there are no tokens to learn from; give at least one sentence")
+    def _new_extractor(
+        self, sentences: Corpus | list[list], chosen: Criterion
+    ) -> TemplateExtractor | AttributeExtractor:
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
-        if self.criterion in LATENT and (self.features is not None or not isinstance(token, str | tuple)):
-            raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
-        if self.criterion in LATENT and self.template is None:
-            return TemplateExtractor(read_templates(hidden_template(self._order)))
-        if self.features is not None or (self.template is None and not isinstance(token, str)):
+        hides = isinstance(chosen, HiddenLabels)
+        words = isinstance(sentences, Corpus)
+        if not isinstance(sentences, Corpus):
+            token = next((t for sentence in sentences for t in sentence), None)
+            if token is None:
+                raise LoglinError("there are no tokens to learn from; give at least one sentence")
+            words = isinstance(token, str)
+            if hides and (self.features is not None or not isinstance(token, str | tuple)):
+                raise LoglinError(
+                    "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
+                )
+        if hides and self.template is None:
+            order = chosen.defaults.order if self.order is None else self.order
+            return TemplateExtractor(read_templates(chosen.default_template(order)))
+        if self.features is not None or (self.template is None and not words):
             return AttributeExtractor()
         return TemplateExtractor(read_templates(self.template))
 
-    @property
-    def _order(self) -> int:
-        return self.order if self.order is not None else default_order(self.criterion)
-
-    def _input(self, extractor, sentences: list[list]) -> Any:
+    def _input(self, extractor: Any, sentences: Any) -> Any:
+        if isinstance(sentences, Corpus):
+            return sentences
         if isinstance(extractor, TemplateExtractor):
             return from_sentences(sentences)
         return [self.features(sentence) for sentence in sentences] if self.features else sentences
 
-    def _development(self, extractor, labels: list) -> Development:
+    def _held_out(self, extractor: Any, labels: list) -> HeldOutLabels:
         X, y = self.dev  # type: ignore[misc]
-        design = extractor.transform(self._input(extractor, [list(s) for s in X]))
-        sequences = [list(s) for s in y]
+        design = extractor.transform(self._input(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
+        lengths = np.diff(design.offsets).tolist()
+        sequences = [list(s) for s in _sequences(y, lengths)]
         names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
-        _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
-        return Development(design, Gold.certain(gold.codes, len(names)), names)
+        _, gold = gold_of_sequences(sequences, lengths, names)
+        certain = Gold.certain(gold.codes, len(names))
+        return HeldOutLabels(design, certain, names, self.dev_metric, threads=self.threads)
 
-    def _call(self, iteration) -> None:
-        for callback in self.callbacks or ():
-            callback(iteration)
+    def _saved(self, model: Model) -> dict[str, Any]:
+        """Parameters that a file keeps in another form than they were given in."""
+        given = isinstance(self.dictionary, int)
+        saved: dict[str, Any] = {"dictionary": self.dictionary if given else "given"}  # which stands in the model
+        if self.template is not None and isinstance(model.extractor, TemplateExtractor):
+            saved["template"] = "\n".join(model.extractor.templates.lines) + "\n"
+        return saved
 
     def _adopt(self, model: Model) -> Tagger:
         self.model_, self.classes_ = model, list(model.labels)
@@ -321,31 +338,28 @@ class Tagger(BaseEstimator):
         return cls.from_model(Model.load(path))
 
     @classmethod
-    def from_model(cls, model: Model) -> Tagger:
+    def from_model(cls, model: Model, threads: int | None = None) -> Tagger:
+        """A tagger with a trained model, and the parameters that it was trained with."""
         if model.task != "tag":
             raise LoglinError("this model classifies single examples; open it with MaxEnt.load")
-        options = model.record.get("options", {})
-        known = (
-            "criterion",
-            "optimizer",
-            "neighborhood",
-            "l1",
-            "l2",
-            "all_features",
-            "cutoff",
-            "dictionary",
-            "max_iter",
-            "tol",
-            "seed",
-            "dtype",
-            "dev_metric",
-            "settings",
-        )
-        params = {k: options[k] for k in known if k in options}
-        if model.dictionary is not None and not isinstance(params.get("dictionary"), int):
-            params["dictionary"] = (list(model.labels), model.dictionary)
-        order = max(model.order, options.get("order") or 1)  # of an HMM the model's own is 1
-        return cls(order=order, **params)._adopt(model)
+        tagger = cls.restored(model.record, threads=threads)
+        if not isinstance(tagger.dictionary, int):
+            tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
+        tagger.label_weights = by_label(tagger.label_weights, model.labels)
+        return tagger._adopt(model)
+
+
+def _sequences(y: Any, lengths: list[int]) -> Any:
+    """Labels as a list of sequences, whatever they are given as."""
+    if not isinstance(y, Column | PartialColumn):
+        return y
+    names = y.strings() if isinstance(y, Column) else y.labels()
+    cuts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+    return [names[b:e] for b, e in itertools.pairwise(cuts)]
+
+
+def _corpus(sentences: Any) -> Corpus:
+    return sentences if isinstance(sentences, Corpus) else from_sentences([list(s) for s in sentences], "dev")
 
 
 def _word(token: object) -> str:

@@ -189,8 +189,6 @@ class Contrast:
 class LatticeCriterion:
     """The sum of contrasts, and its gradient."""
 
-    stochastic = None
-
     def __init__(self, features: LatticeFeatures, contrasts: list[Contrast], threads: Threads | None = None):
         self.features, self.contrasts, self.threads = features, contrasts, threads or Threads(1)
         self.n_features, self.evaluations = features.n_features, 0

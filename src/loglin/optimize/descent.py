@@ -19,7 +19,8 @@ import numpy as np
 
 from loglin.kernels import vectors as kernels
 from loglin.optimize.linesearch import Point, Rules, line_search
-from loglin.optimize.record import Callback, Journal, Result, StopTraining
+from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining, converged, limit
+from loglin.optimize.reporter import Reporter
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 Outcome = TypeVar("Outcome")
@@ -88,13 +89,14 @@ class Descent:
         l1: np.ndarray | float = 0.0,
         tol: float = 1e-4,
         gradient_tol: float = 1e-7,
-        callback: Callback | None = None,
+        reporter: Reporter | None = None,
     ):
         self.direction = direction
         self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
         self.tol, self.gradient_tol = tol, gradient_tol
         self.evaluations = 0
-        self.journal = Journal(callback)
+        self.reporter = reporter or Reporter()
+        self.first = len(self.reporter.iterations)
         self.here = Point(np.array(start, np.float64), np.nan, np.empty(0))
 
     def run(self, function: Function, max_iter: int) -> Result:
@@ -112,24 +114,24 @@ class Descent:
         value, gradient = yield from self.evaluate(self.here.w)
         self.here = Point(self.here.w, value, gradient)
         if not np.isfinite(self.here.value):
-            return self._result("the objective is not a number at the start", False)
+            return self._result(Stop(LIMIT, "the objective is not a number at the start"))
         values = [self.here.value]
         try:
-            for number in range(1, max_iter + 1):
+            for _ in range(max_iter):
                 slope = self.pseudo_gradient()
                 norm = kernels.norm(slope)
                 if norm <= self.gradient_tol * max(1.0, kernels.norm(self.here.w)):
-                    return self._result(f"the gradient's norm, {norm:.3g}, is practically zero", True)
+                    return self._result(converged(f"the gradient's norm, {norm:.3g}, is practically zero"))
                 if not (yield from self.advance(slope)):
-                    return self._result("no step lowers the objective any more: rounding is reached", True)
+                    return self._result(converged("no step lowers the objective any more: rounding is reached"))
                 values.append(self.here.value)
-                self.journal.note(number, self.here.value, norm, self.here.w, self.evaluations)
+                self.reporter.note(self.here.value, norm, self.here.w, self.evaluations)
                 reason = nearly_converged(values, self.tol)
                 if reason:
-                    return self._result(reason, True)
+                    return self._result(converged(reason))
         except StopTraining as stop:
-            return self._result(str(stop), False)
-        return self._result(f"max_iter = {max_iter} iterations were reached before convergence", False)
+            return self._result(stop.stop)
+        return self._result(limit(max_iter))
 
     def evaluate(self, w: np.ndarray) -> Steps[tuple[float, np.ndarray]]:
         self.evaluations += 1
@@ -178,6 +180,6 @@ class Descent:
         step = direction.first_step(here, d, descent)
         return line_search(self.evaluate, along, here, d, descent, step, direction.rules, gain)
 
-    def _result(self, stopped: str, converged: bool) -> Result:
-        here = self.here
-        return Result(here.w, here.value, stopped, converged, self.journal.iterations, self.evaluations)
+    def _result(self, stop: Stop) -> Result:
+        here, iterations = self.here, self.reporter.since(self.first)
+        return Result(here.w, here.value, stop, stop.kind == CONVERGED, iterations, self.evaluations)

@@ -10,15 +10,16 @@ footnote 6). Deterministic annealing (Smith & Eisner 2004) begins with a smaller
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
-from loglin.optimize.record import Iteration, StopTraining
+import numpy as np
+
+from loglin.optimize.record import LIMIT, Iteration, Result, Stop, StopTraining, converged
+from loglin.optimize.reporter import Reporter
 
 M = TypeVar("M")  # a generative model
-Callback = Callable[[Iteration, M], None]
 
 
 class Hidden(Protocol[M]):
@@ -53,28 +54,20 @@ class EMResult(Generic[M]):
     iterations: list[Iteration]  # of all starts; value is −log-likelihood
     map_values: list[float]  # of every iteration
     converged: bool
-    stopped: str  # why: a sentence
+    stop: Stop
     starts: list[float]  # the log-likelihood that each start led to
 
+    @property
+    def stopped(self) -> str:
+        """Why it stopped: a sentence."""
+        return self.stop.text
 
-@dataclass
-class Course(Generic[M]):
-    """The iterations of all starts as one, told to a callback."""
-
-    callback: Callback | None
-    interrupted: Callable[[], str | None]
-    began: float = field(default_factory=time.perf_counter)
-    iterations: list[Iteration] = field(default_factory=list)
-    map_values: list[float] = field(default_factory=list)
-
-    def note(self, model: M, log_likelihood: float, map_value: float, norm: float, active: int) -> None:
-        number, seconds = len(self.iterations) + 1, time.perf_counter() - self.began
-        self.iterations.append(Iteration(number, -log_likelihood, norm, active, number, seconds))
-        self.map_values.append(map_value)
-        if self.callback is not None:
-            self.callback(self.iterations[-1], model)
-        if reason := self.interrupted():
-            raise StopTraining(reason)
+    def result(self) -> Result:
+        """The same as optimizers tell it: the value is −log-likelihood, and a model stands in place of weights."""
+        more = {"log_likelihood": self.log_likelihood, "map": self.map_value, "starts": self.starts}
+        evaluations = len(self.iterations)
+        value = -self.log_likelihood
+        return Result(np.empty(0), value, self.stop, self.converged, self.iterations, evaluations, "", self.model, more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +77,9 @@ class Climb(Generic[M]):
     model: M
     log_likelihood: float
     map_value: float
-    stopped: str
+    map_values: tuple[float, ...]  # of every iteration
+    stop: Stop
     converged: bool = False
-    ended: bool = False  # by a request, which holds for all starts
 
 
 def best_climb(
@@ -96,54 +89,60 @@ def best_climb(
     rate: float,
     max_iter: int,  # of each start
     tol: float,  # of the likelihood, as a part of it
-    course: Course[M],
+    reporter: Reporter,
 ) -> EMResult[M]:
     """The model with the best likelihood that EM reaches from any start; a stop that is asked for ends them all."""
     climbs: list[Climb[M]] = []
+    first = len(reporter.iterations)
     for start in starts:
-        climbs.append(climb(hidden, start, beta, rate, max_iter, tol, course))
-        if climbs[-1].ended:
+        climbs.append(climb(hidden, start, beta, rate, max_iter, tol, reporter))
+        reporter.evaluations += len(climbs[-1].map_values)
+        if reporter.asked:
             break
     best = max(climbs, key=lambda c: c.log_likelihood)
-    stopped = climbs[-1].stopped if climbs[-1].ended else best.stopped
+    stop = climbs[-1].stop if reporter.asked else best.stop
     if len(climbs) > 1:
-        stopped += f"; the best of {len(climbs)} starts is kept"
+        stop = stop.also(f"the best of {len(climbs)} starts is kept")
     return EMResult(
         best.model,
         best.log_likelihood,
         best.map_value,
-        course.iterations,
-        course.map_values,
-        best.converged and not climbs[-1].ended,
-        stopped,
+        reporter.since(first),
+        [value for c in climbs for value in c.map_values],
+        best.converged and not reporter.asked,
+        stop,
         [c.log_likelihood for c in climbs],
     )
 
 
 def climb(
-    hidden: Hidden[M], model: M, beta: float, rate: float, max_iter: int, tol: float, course: Course[M]
+    hidden: Hidden[M], model: M, beta: float, rate: float, max_iter: int, tol: float, reporter: Reporter
 ) -> Climb[M]:
     """EM from one start, in rounds of rising β up to 1, each until its likelihood hardly changes.
 
     The likelihood decides, not the MAP value: the prior has far more terms, which hide what text still teaches.
     """
-    before = math.nan
-    for _ in range(max_iter):
+    before, seen = math.nan, tuple[float, ...]()
+    for number in range(1, max_iter + 1):
         value, counts = hidden.expected(model, beta)
         log_likelihood = value if beta == 1 else hidden.log_likelihood(model)
-        reached = Climb(model, log_likelihood, log_likelihood + hidden.log_prior(model), "")
-        norm, active = hidden.gradient_norm(model, counts), hidden.active(model)
+        map_value = log_likelihood + hidden.log_prior(model)
+        seen = (*seen, map_value)
+        reached = Climb(model, log_likelihood, map_value, seen, Stop(LIMIT, ""))
         try:
-            course.note(model, log_likelihood, reached.map_value, norm, active)
-        except StopTraining as stop:
-            return replace(reached, stopped=str(stop), ended=True)
+            reporter.note(
+                -log_likelihood, hidden.gradient_norm(model, counts), model, number, active=hidden.active(model)
+            )
+        except StopTraining as request:
+            return replace(reached, stop=request.stop)
         settled = abs(value - before) <= tol * abs(value)
         if settled and beta == 1:
-            stopped = f"the likelihood changed by less than tol = {tol:g} of itself"
-            return replace(reached, stopped=stopped, converged=True)
+            stop = converged(f"the likelihood changed by less than tol = {tol:g} of itself")
+            return replace(reached, stop=stop, converged=True)
         before = value
         if settled:
             beta, before = min(1.0, beta * rate), math.nan
         model = hidden.maximized(counts)
     at = "" if beta == 1 else f", while annealing was at {beta:.3g}"
-    return replace(reached, stopped=f"max_iter = {max_iter} iterations were reached before convergence{at}")
+    stop = Stop(LIMIT, f"max_iter = {max_iter} iterations were reached before convergence{at}")
+    return replace(reached, stop=stop)

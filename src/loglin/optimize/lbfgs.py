@@ -11,7 +11,8 @@ import numpy as np
 from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Descent, Function, modest_step
 from loglin.optimize.linesearch import Point, Rules
-from loglin.optimize.record import Callback, Result
+from loglin.optimize.record import Result
+from loglin.optimize.reporter import Reporter
 
 
 def minimize(
@@ -24,7 +25,7 @@ def minimize(
     max_iter: int = 1000,
     tol: float = 1e-4,
     gradient_tol: float = 1e-7,
-    callback: Callback | None = None,
+    reporter: Reporter | None = None,
 ) -> Result:
     """Minimize ``function`` (+ Σ l1·|w|) from ``start``.
 
@@ -32,7 +33,7 @@ def minimize(
     ``tol`` times the value, or the gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
     """
     direction = QuasiNewton(scale, memory)
-    descent = Descent(start, direction, l1=l1, tol=tol, gradient_tol=gradient_tol, callback=callback)
+    descent = Descent(start, direction, l1=l1, tol=tol, gradient_tol=gradient_tol, reporter=reporter)
     return descent.run(function, max_iter)
 
 

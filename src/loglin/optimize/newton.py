@@ -13,7 +13,8 @@ import numpy as np
 
 from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Function
-from loglin.optimize.record import Callback, Journal, Result, StopTraining
+from loglin.optimize.record import Result, StopTraining, converged, limit
+from loglin.optimize.reporter import Reporter
 
 MOST_PRODUCTS = 200  # Hessian products of one step
 
@@ -26,21 +27,21 @@ def minimize_newton(
     scale: np.ndarray | None = None,  # a guess of the inverse Hessian's diagonal
     max_iter: int = 100,
     tol: float = 1e-8,
-    callback: Callback | None = None,
+    reporter: Reporter | None = None,
 ) -> Result:
     """Minimize a convex function; stops when the decrease that a step promises is below tol of the value."""
-    journal, w = Journal(callback), np.array(start, np.float64)
+    reporter, w = reporter or Reporter(), np.array(start, np.float64)
+    first = len(reporter.iterations)
     value, gradient = function(w)
     evaluations = 1
     scale = np.ones_like(w) if scale is None else scale
-    for number in range(1, max_iter + 1):
+    for _ in range(max_iter):
         direction, products = _quadratic_step(partial(hessian_product, w), gradient.astype(np.float64), scale)
         evaluations += products
         promise = -kernels.dot(gradient, direction)
         if promise <= tol * max(abs(value), 1e-300):
-            return Result(
-                w, value, f"a Newton step promises less than tol = {tol:g}", True, journal.iterations, evaluations
-            )
+            stop = converged(f"a Newton step promises less than tol = {tol:g}")
+            return Result(w, value, stop, True, reporter.since(first), evaluations)
         step = 1.0
         while step > 1e-10:
             trial, slope = function(w + step * direction)
@@ -49,15 +50,14 @@ def minimize_newton(
                 break
             step *= 0.5
         else:
-            stopped = "no step lowers the objective any more: rounding is reached"
-            return Result(w, value, stopped, True, journal.iterations, evaluations)
+            stop = converged("no step lowers the objective any more: rounding is reached")
+            return Result(w, value, stop, True, reporter.since(first), evaluations)
         w, value, gradient = w + step * direction, trial, slope
         try:
-            journal.note(number, value, kernels.norm(gradient), w, evaluations)
-        except StopTraining as stop:
-            return Result(w, value, str(stop), False, journal.iterations, evaluations)
-    stopped = f"max_iter = {max_iter} iterations were reached before convergence"
-    return Result(w, value, stopped, False, journal.iterations, evaluations)
+            reporter.note(value, kernels.norm(gradient), w, evaluations)
+        except StopTraining as request:
+            return Result(w, value, request.stop, False, reporter.since(first), evaluations)
+    return Result(w, value, limit(max_iter), False, reporter.since(first), evaluations)
 
 
 def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, int]:

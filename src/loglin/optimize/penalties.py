@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loglin.kernels.vectors import add_ridge
+from loglin.optimize.objective import Objective
+
+
+class Penalties(NamedTuple):
+    """Σ l1·|w| + ½ Σ l2·w², strengths of every weight."""
+
+    l1: np.ndarray  # (features,)
+    l2: np.ndarray  # (features,)
+
+    @classmethod
+    def uniform(cls, n_features: int, l1: float, l2: float) -> Penalties:
+        """The same strengths for all weights."""
+        return cls(np.full(n_features, float(l1)), np.full(n_features, float(l2)))
+
+    @property
+    def free(self) -> np.ndarray:
+        """Which weights have no penalty: (features,) bool."""
+        return (self.l1 == 0) & (self.l2 == 0)
+
+    def value(self, weights: np.ndarray) -> float:
+        return float(self.l1 @ np.abs(weights) + 0.5 * self.l2 @ weights**2)
 
 
 class Penalized:
-    """criterion(w) + ½ Σ l2·w²; an L1 part is left to the optimizer, which needs it apart."""
+    """objective(w) + ½ Σ l2·w²; an L1 part is left to the optimizer, which needs it apart."""
 
-    def __init__(self, criterion, l2: np.ndarray | float):
-        self.criterion, self.l2 = criterion, np.atleast_1d(np.asarray(l2, np.float64))
+    def __init__(self, objective: Objective, l2: np.ndarray | float):
+        self.objective, self.l2 = objective, np.atleast_1d(np.asarray(l2, np.float64))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = self.criterion(weights)
+        value, gradient = self.objective(weights)
         return value + add_ridge(self.l2, weights, gradient), gradient
 
 

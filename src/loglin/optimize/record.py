@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
+
+# why training ended: what code compares; people read the text
+CONVERGED = "converged"
+LIMIT = "limit"  # max_iter
+ASKED = "asked"  # by a callback
+INTERRUPTED = "interrupted"  # by a signal
+HELD_OUT = "held-out"  # the score on held-out data no longer rises
+SEPARABLE = "separable"  # no finite weights are best
+COUNTED = "counted"  # nothing was optimized
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why training ended."""
+
+    kind: str  # one of the constants above
+    text: str  # a sentence for people
+
+    def also(self, more: str) -> Stop:
+        """The same reason with something added for people."""
+        return replace(self, text=f"{self.text}; {more}")
 
 
 @dataclass(frozen=True)
@@ -17,7 +38,7 @@ class Iteration:
     active: int  # weights that are not zero
     evaluations: int
     seconds: float
-    score: float | None = None  # on the development data, if there is any
+    score: float | None = None  # on the held-out data, if there is any
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -25,31 +46,44 @@ class Iteration:
 
 @dataclass
 class Result:
+    """Where an optimizer ended."""
+
     weights: np.ndarray
     value: float
-    stopped: str  # why: a sentence
+    stop: Stop
     converged: bool
     iterations: list[Iteration] = field(default_factory=list)
     evaluations: int = 0
     unbounded: str = ""  # why no finite weights are best, where that is known: a sentence
+    counted: Any = None  # the generative model, where a criterion estimates one in place of weights
+    more: dict = field(default_factory=dict)  # further entries of the model's record
+
+    @property
+    def stopped(self) -> str:
+        """Why it stopped: a sentence."""
+        return self.stop.text
+
+    @property
+    def learned(self) -> Any:
+        """The weights, or the generative model that was estimated in their place."""
+        return self.weights if self.counted is None else self.counted
 
 
 class StopTraining(Exception):
     """Raised by a callback to end training; the reason is reported, the best weights are kept."""
 
+    def __init__(self, reason: str | Stop):
+        self.stop = reason if isinstance(reason, Stop) else Stop(ASKED, str(reason))
+        super().__init__(self.stop.text)
 
-Callback = Callable[[Iteration, np.ndarray], None]
+
+Callback = Callable[[Iteration, Any], None]
 
 
-class Journal:
-    """Iterations as they come, told to a callback."""
+def converged(text: str) -> Stop:
+    return Stop(CONVERGED, text)
 
-    def __init__(self, callback: Callback | None = None):
-        self.callback, self.began = callback, time.perf_counter()
-        self.iterations: list[Iteration] = []
 
-    def note(self, number: int, value: float, norm: float, w: np.ndarray, evaluations: int) -> None:
-        seconds, active = time.perf_counter() - self.began, int(np.count_nonzero(w))
-        self.iterations.append(Iteration(number, value, norm, active, evaluations, seconds))
-        if self.callback is not None:
-            self.callback(self.iterations[-1], w)
+def limit(max_iter: int, what: str = "iterations") -> Stop:
+    """The end of a run that reached its limit."""
+    return Stop(LIMIT, f"max_iter = {max_iter} {what} were reached before convergence")

@@ -23,7 +23,8 @@ from loglin.kernels import vectors as kernels
 from loglin.kernels.scaling import scale_weights
 from loglin.optimize.descent import Function, nearly_converged
 from loglin.optimize.objective import Decisions
-from loglin.optimize.record import Callback, Journal, Result, StopTraining
+from loglin.optimize.record import Result, StopTraining, converged, limit
+from loglin.optimize.reporter import Reporter
 
 LONGEST = 10.0  # of M·δ in a round; only weights without a finite optimum want more
 MOST_LEVELS = 64  # distinct sums that IIS tells apart; others are rounded up, which keeps the bound
@@ -101,29 +102,30 @@ def _rounds(
     *,
     max_iter: int = 1000,
     tol: float = 1e-4,
-    callback: Callback | None = None,
+    reporter: Reporter | None = None,
 ) -> Result:
     """Round after round; the gradient without the penalty's part, E − emp, gives the expectations."""
-    journal, w = Journal(callback), np.array(start, np.float64)
+    reporter, w = reporter or Reporter(), np.array(start, np.float64)
+    first = len(reporter.iterations)
     values: list[float] = []
     scale = max(1.0, kernels.norm(empirical))
-    stopped, converged = f"max_iter = {max_iter} rounds were reached before convergence", False
+    stop, settled = limit(max_iter, "rounds"), False
     for number in range(max_iter + 1):
         value, gradient = function(w)
         values.append(value)
         norm = kernels.norm(gradient)
         try:
             if number:
-                journal.note(number, value, norm, w, number + 1)
-        except StopTraining as stop:
-            stopped = str(stop)
+                reporter.note(value, norm, w, number + 1)
+        except StopTraining as request:
+            stop = request.stop
             break
         reason = nearly_converged(values, tol)
         if norm <= GRADIENT_TOL * scale:
             reason = f"expectations and counts differ by {norm:.3g}, practically nothing"
         if reason:
-            stopped, converged = reason, True
+            stop, settled = converged(reason), True
             break
         if number < max_iter:
             w = w + update(w, gradient - l2 * w + empirical)
-    return Result(w, value, stopped, converged, journal.iterations, number + 1)
+    return Result(w, value, stop, settled, reporter.since(first), number + 1)

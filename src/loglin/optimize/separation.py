@@ -20,7 +20,7 @@ import numpy as np
 
 from loglin.optimize.objective import Decisions
 
-SEPARABLE = "the classes are separable: without a prior the weights grow without end; give l2 above 0"
+ALL_RIGHT = "the classes are separable: without a prior the weights grow without end; give l2 above 0"
 SMALL = 100_000  # numbers that a linear program may have
 ROUNDING = 1e-9
 CLEARLY = 1e-4  # gain of a direction, relative to the largest difference, that is no rounding of the program's

@@ -12,7 +12,6 @@ polynomial decay), which forgets the beginning and takes most of the noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +19,8 @@ import numpy as np
 from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Function
 from loglin.optimize.objective import Learner
-from loglin.optimize.record import Callback, Journal, Result, StopTraining
+from loglin.optimize.record import Result, StopTraining, converged, limit
+from loglin.optimize.reporter import Reporter
 
 LOOKS = 1.2  # the objective is evaluated when there are so many times as many epochs
 DECAY = 3  # of an average's memory: weights of step k count about as k³
@@ -39,23 +39,22 @@ def descend_stochastically(
     averaged: bool = False,
     max_iter: int = 1000,
     tol: float = 1e-4,
-    callback: Callback | None = None,
-    stop: Callable[[], str | None] = lambda: None,
+    reporter: Reporter | None = None,
 ) -> Result:
     """Minimize ``function`` + Σ l1·|w| from ``start``; ``max_iter`` counts epochs.
 
     Stops when three times in a row the improvement still to come, if the error falls as 1/epochs, is below ``tol``.
     """
-    journal, tol = Journal(callback), max(tol, LEAST_TOL)
+    reporter, tol = reporter or Reporter(), max(tol, LEAST_TOL)
+    first = len(reporter.iterations)
     run = _Run(learner, start, l1, l2, averaged)
     looks: list[tuple[int, float]] = []  # (epochs, objective)
     w, value, next_look = start, math.inf, 1
-    stopped, converged = f"max_iter = {max_iter} epochs were reached before convergence", False
+    stop, settled = limit(max_iter, "epochs"), False
     try:
         for epoch in range(1, max_iter + 1):
             run.epoch()
-            reason = stop()
-            if epoch < next_look and epoch < max_iter and not reason:
+            if epoch < next_look and epoch < max_iter and not reporter.asked:
                 continue
             next_look = max(epoch + 1, math.ceil(LOOKS * epoch))
             w = run.weights()
@@ -63,20 +62,19 @@ def descend_stochastically(
             value += float(l1 @ np.abs(w))
             if looks and value > looks[-1][1]:
                 run.first /= 2
+            skipped = epoch - 1 - (looks[-1][0] if looks else 0)
             looks.append((epoch, value))
-            journal.note(epoch, value, kernels.norm(gradient), w, epoch + len(looks))
-            if reason:
-                raise StopTraining(reason)
+            reporter.note(value, kernels.norm(gradient), w, epoch + len(looks), skipped=skipped)
             left = _left(looks)
             if left < tol * abs(value):
                 share = left / max(abs(value), 1e-300)
-                stopped = f"the objective would improve by about {share:.1g} of itself, less than tol = {tol:g}"
-                converged = True
+                text = f"the objective would improve by about {share:.1g} of itself, less than tol = {tol:g}"
+                stop, settled = converged(text), True
                 break
     except StopTraining as request:
-        stopped = str(request)
+        stop = request.stop
     evaluations = looks[-1][0] + len(looks) if looks else 0
-    return Result(w, value, stopped, converged, journal.iterations, evaluations)
+    return Result(w, value, stop, settled, reporter.since(first), evaluations)
 
 
 def _left(looks: list[tuple[int, float]]) -> float:

@@ -15,7 +15,8 @@ from loglin.kernels.rows import padded
 from loglin.optimize.descent import Descent
 from loglin.optimize.lbfgs import QuasiNewton
 from loglin.optimize.objective import HasParts
-from loglin.optimize.record import Callback, Journal, Result, StopTraining
+from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, converged
+from loglin.optimize.reporter import Reporter
 
 
 def minimize_together(
@@ -28,11 +29,11 @@ def minimize_together(
     memory: int = 8,
     max_iter: int = 1000,
     tol: float = 1e-4,
-    callback: Callback | None = None,
+    reporter: Reporter | None = None,
 ) -> Result:
     """Minimize criterion(w) + Σ l1·|w| + ½ Σ l2·w² label by label.
 
-    The callback is told the weights of the labels that still run, (labels, attributes).
+    The reporter is told the weights of the labels that still run, (labels, attributes).
     """
     L = criterion.n_parts
 
@@ -44,7 +45,8 @@ def minimize_together(
     shared = _SharedPass(criterion, by_label(start), by_label(l2))
     loops = [run.steps(max_iter) for run in runs]
     asked = {j: next(loop) for j, loop in enumerate(loops)}
-    late, journal, passes, stopped = set(range(L)), Journal(callback), 0, ""
+    late, passes, reporter = set(range(L)), 0, reporter or Reporter()
+    stop, first = None, len(reporter.iterations)
     try:
         while asked:
             for j, answer in shared.answers(asked).items():
@@ -55,15 +57,15 @@ def minimize_together(
                     late -= {j} if end.value.converged else set()
             passes += 1
             value, norm = sum(run.here.value for run in runs), sum(kernels.norm(run.here.gradient) for run in runs)
-            journal.note(passes, value, norm, shared.W, passes)
-    except StopTraining as stop:
-        stopped = str(stop)
-    if not stopped:
-        stopped = f"all {L} labels have converged, each to tol = {tol:g}"
+            reporter.note(value, norm, shared.W, passes)
+    except StopTraining as request:
+        stop = request.stop
+    if stop is None:
+        stop = converged(f"all {L} labels have converged, each to tol = {tol:g}")
         if late:
-            stopped = f"{len(late)} of {L} labels had not converged after max_iter = {max_iter} iterations"
+            stop = Stop(LIMIT, f"{len(late)} of {L} labels had not converged after max_iter = {max_iter} iterations")
     value = float(sum(run.here.value for run in runs))
-    return Result(_joined(runs), value, stopped, not late, journal.iterations, passes)
+    return Result(_joined(runs), value, stop, not late, reporter.since(first), passes)
 
 
 def _joined(runs: list[Descent]) -> np.ndarray:

@@ -12,9 +12,11 @@ from loglin.corpus.labels import Gold
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
+from loglin.optimize.penalties import Penalties
+from loglin.problems.options import ChainOptions
 
 
-def instance_weights(design: Design, gold: Any, labels: list, options: Any) -> np.ndarray | None:
+def instance_weights(design: Design, gold: Any, labels: list, options: ChainOptions) -> np.ndarray | None:
     """Weights of sentences: as given, times the mean weight of their labels."""
     weight = options.instance_weights
     if weight is not None:
@@ -41,16 +43,16 @@ def instance_weights(design: Design, gold: Any, labels: list, options: Any) -> n
     return weight
 
 
-def penalties(extractor, index: FeatureIndex, options: Any, unpenalized) -> tuple[np.ndarray, np.ndarray]:
+def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None) -> Penalties:
     """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
-    l1, l2 = np.full(index.n_features, float(options.l1)), np.full(index.n_features, float(options.l2))
+    l1, l2 = found = Penalties.uniform(index.n_features, options.l1, options.l2)
     templates = getattr(getattr(extractor, "templates", None), "templates", ())
     if any(t.variance is not None for t in templates):
         observed = [t for t in templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
-        strength = np.array([options.l2 if t.variance is None else 1 / t.variance for t in observed])
+        by_template = np.array([options.l2 if t.variance is None else 1 / t.variance for t in observed])
         unigram, bigram, pair, triple = index.split(l2)
-        unigram[:] = np.repeat(strength[extractor.template_of("unigram")], np.diff(index.ptr))
-        bigram[:] = np.repeat(strength[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
+        unigram[:] = np.repeat(by_template[extractor.template_of("unigram")], np.diff(index.ptr))
+        bigram[:] = np.repeat(by_template[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
         for t in templates:
             if not t.items and t.variance is not None:
                 (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
@@ -61,10 +63,10 @@ def penalties(extractor, index: FeatureIndex, options: Any, unpenalized) -> tupl
         free = np.repeat(unpenalized, np.diff(index.ptr))
         l1[: len(free)][free] = 0.0
         l2[: len(free)][free] = 0.0
-    return l1, l2
+    return found
 
 
-def _group_strengths(extractor, options: Any) -> np.ndarray:
+def _group_strengths(extractor: Any, options: ChainOptions) -> np.ndarray:
     """1 / variance of every attribute: of the first group whose pattern its name matches, else l2."""
     n = extractor.n_attributes
     strength = np.full(n, float(options.l2))

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from loglin.criteria.settings import LATENT, checked_settings
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.models.chain import Model
-from loglin.training.watch import was_interrupted
+from loglin.problems.request import Annotation
+from loglin.training.fit import was_interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +70,13 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def check_grid(grid: Mapping[str, Sequence], criterion: str, dev: Any) -> None:
+def check_grid(grid: Mapping[str, Sequence], criterion: Criterion, dev: Any) -> None:
     """Refuse, before anything is trained, what cannot be chosen by a criterion on held-out text."""
-    if criterion not in LATENT or dev is None:
+    if criterion.needs != Annotation.HIDDEN or dev is None:
+        hidden = [name for name, c in criteria("chain").items() if c.needs == Annotation.HIDDEN]
         raise LoglinError(
             "models are chosen by their criterion on text without labels; give held-out text (dev) and one of the "
-            f"criteria {', '.join(LATENT)}"
+            f"criteria {', '.join(hidden)}"
         )
     if "neighborhood" in grid:
         raise LoglinError(
@@ -90,9 +93,9 @@ def combinations(grid: Mapping[str, Sequence]) -> Iterator[dict[str, Any]]:
         yield dict(zip(grid, values, strict=True))
 
 
-def parted(parameters: dict[str, Any], criterion: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those that are settings of the criterion, and the others."""
-    known = checked_settings(criterion, None)
+def separated(parameters: dict[str, Any], criterion: Criterion) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that are settings of the criterion, and the others."""
+    known = {f.name for f in criterion.settings()}
     inside = {name: value for name, value in parameters.items() if name in known}
     return inside, {name: value for name, value in parameters.items() if name not in known}
 

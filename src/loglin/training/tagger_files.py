@@ -15,15 +15,11 @@ from loglin.corpus.columns import Column, Corpus, concatenate, encode_strings, f
 from loglin.corpus.files import detected_format
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
-from loglin.criteria.settings import LATENT
 from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
-from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import TemplateSet
-from loglin.training.options import Options, labels_of, labels_together
-from loglin.training.watch import Development
 
 SENTENCES_AT_ONCE = 1000  # of formats that are read as Python objects
 
@@ -40,15 +36,6 @@ class Source:
     partial: bool
     templates: TemplateSet | None
     n_columns: int = 0  # of the file, the labels included
-
-    def prepare(self, min_count: int, options: Options) -> tuple[Design, Any, list, Gold]:
-        """Number the attributes and the labels."""
-        extractor = TemplateExtractor(self.templates) if self.templates else AttributeExtractor()
-        design = extractor.fit(self.inputs, min_count)
-        lengths = np.diff(design.offsets).tolist()
-        if options.criterion in LATENT:
-            return design, extractor, *labels_of(self.sequences(lengths), lengths, options)
-        return design, extractor, *labels_together(*self.gold(lengths, None), options)
 
     def sequences(self, lengths: list[int]) -> list[list | None]:
         """The labels of every sentence."""
@@ -160,22 +147,6 @@ def text_corpus(path: str, encoding: str, tagged: bool) -> Corpus:
         form = "word/TAG, parted by blanks" if tagged else "its tokens parted by blanks"
         raise LoglinError(f"{path} holds no tokens; write a sentence a line, {form}")
     return corpus
-
-
-def development(path: str, source: Source, extractor, labels: list, given: dict) -> Development:
-    """Held-out data in the same form as the training data; labels never seen in training count as errors."""
-    kind = detected_format(path, given["text_format"])
-    held = read_training(path, kind, source.templates, given | {"partial": False})
-    if held.n_columns != source.n_columns:
-        raise LoglinError(f"{path} has {held.n_columns} columns, the training data {source.n_columns}; give as many")
-    if isinstance(held.inputs, Corpus) != isinstance(source.inputs, Corpus):
-        raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
-    if not isinstance(held.labels, Column):
-        require_certain(path, held.labels, "held-out data need certain labels")
-    design = extractor.transform(held.inputs)
-    names = list(dict.fromkeys([*labels, *held.label_names()]))
-    _, gold = held.gold(np.diff(design.offsets).tolist(), names)
-    return Development(design, gold, names)
 
 
 def require_certain(path: str, sequences: list, remedy: str, kinds: Any = str | int | float) -> None:

@@ -9,7 +9,7 @@ any more keeps what it had at the start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -19,7 +19,8 @@ from loglin.errors import LoglinError
 from loglin.generative.lexicon import UNKNOWN, Lexicon
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.files import Production, Word
-from loglin.optimize.em import Callback, Course, EMResult, best_climb
+from loglin.optimize.em import EMResult, best_climb
+from loglin.optimize.reporter import Reporter
 from loglin.structures.brackets import Bracket, bracketed
 from loglin.structures.forest import Forests, scores_of
 from loglin.structures.word_lattices import WordLattices
@@ -41,8 +42,7 @@ def inside_outside(
     annealing_rate: float = 1.5,
     weight: np.ndarray | None = None,  # (sentences,)
     threads: Threads | None = None,
-    callback: Callback[PCFG] | None = None,
-    interrupted: Callable[[], str | None] = lambda: None,
+    reporter: Reporter | None = None,
     max_iter: int = 100,  # of each start
     tol: float = 1e-5,  # of the likelihood, as a part of it
 ) -> EMResult[PCFG]:
@@ -58,8 +58,7 @@ def inside_outside(
     hidden = HiddenTrees(start, sentences, brackets, smoothing, weight, threads)
     rng = np.random.default_rng(seed)
     models = (hidden.random(rng) if n or random else start for n in range(starts))
-    course = Course[PCFG](callback, interrupted)
-    return best_climb(hidden, models, annealing, annealing_rate, max_iter, tol, course)
+    return best_climb(hidden, models, annealing, annealing_rate, max_iter, tol, reporter or Reporter())
 
 
 def complete_grammar(symbols: Sequence[str], sentences: Iterable[Sequence[str]], unknown: bool = False) -> PCFG:

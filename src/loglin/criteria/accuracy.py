@@ -1,0 +1,25 @@
+"""Accuracy of whole sequences, smoothed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loglin.criteria.of_probability import OfProbability
+from loglin.criteria.settings import number
+from loglin.errors import LoglinError
+
+
+@dataclass(frozen=True)
+class Accuracy(OfProbability):
+    """Σ p_γ(y | x) with p_γ ∝ exp(γ · score): towards counting errors as γ grows."""
+
+    name = "accuracy"
+    line = "smoothed accuracy of whole sequences (Juang & Katagiri 1992)"
+    sharpness: float = number(4.0, "γ, which sharpens probabilities")
+
+    def check(self) -> None:
+        if self.sharpness == 0:
+            raise LoglinError("accuracy's setting sharpness is 0, which tells nothing apart; give a number above 0")
+
+    def exponent(self) -> float:
+        return self.sharpness

@@ -1,0 +1,61 @@
+"""What criteria of single decisions share: one class of all, sets of labels, candidates that examples bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from loglin.criteria.criterion import Criterion, Way
+from loglin.criteria.minimizing import minimizing
+from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from loglin.problems.chains import ChainProblem
+
+
+def require_decisions(criterion: Criterion, problem: ChainProblem) -> None:
+    """Refuse label sets and candidates that the criterion does not learn from."""
+    from loglin.corpus.labels import Choices, LabelSets
+    from loglin.criteria.registry import criteria
+
+    if isinstance(problem.gold, LabelSets) and not getattr(criterion, "takes_label_sets", False):
+        others = ", ".join(name for name, c in criteria("local").items() if getattr(c, "takes_label_sets", False))
+        raise LoglinError(f"criterion {criterion.name} is for one label an example; for label sets take {others}")
+    if isinstance(problem.gold, Choices) and not getattr(criterion, "takes_candidates", False):
+        raise LoglinError(f"criterion {criterion.name} does not choose among candidates; take likelihood")
+
+
+def decision_way(
+    criterion: Any,
+    problem: ChainProblem,
+    one_class: Callable[[ChainProblem, type], Any] | None,
+    start: np.ndarray | None = None,
+) -> Way:
+    """The way of a criterion whose label sets are yes-or-no models; ``one_class`` makes the objective of one class.
+
+    Without ``one_class``, each class is learnt against all others.
+    """
+    from loglin.corpus.labels import Choices, LabelSets
+    from loglin.objectives.candidates import CandidateLikelihood
+    from loglin.objectives.independent import IndependentLosses
+
+    require_decisions(criterion, problem)
+    p, sets, decoding = problem, problem.gold, {}
+    if isinstance(sets, Choices):
+        return minimizing(p, lambda dtype: CandidateLikelihood(p.design, sets, p.index, p.weight, dtype), start)
+    if isinstance(sets, LabelSets):
+        decoding = {"steps": "independent", "link": criterion.link, "threshold": criterion.threshold}
+    elif one_class is not None:
+        return minimizing(p, partial(one_class, p), start)
+    else:
+        if not sets.all_certain:
+            raise LoglinError(f"criterion {criterion.name} needs one certain class for every example; take likelihood")
+        sets = LabelSets(sets.allowed())
+
+    def make(dtype: type) -> IndependentLosses:
+        return IndependentLosses(criterion.name, p.design, sets, p.index, p.weight, dtype, p.threads)
+
+    return minimizing(p, make, start, decoding)

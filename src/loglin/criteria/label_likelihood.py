@@ -1,0 +1,25 @@
+"""The likelihood of every label by itself, summed over the labels around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loglin.criteria.criterion import Way
+from loglin.criteria.minimizing import minimizing, whole_sentences
+from loglin.criteria.of_probability import FromCRF
+
+if TYPE_CHECKING:
+    from loglin.optimize.run import Run
+    from loglin.problems.chains import ChainProblem
+
+
+@dataclass(frozen=True)
+class LabelLikelihood(FromCRF):
+    """Σ log p(y_t | x), the marginal probability of every gold label."""
+
+    name = "label-likelihood"
+    line = "marginal probabilities of single labels (Kakade, Teh & Roweis 2002)"
+
+    def way(self, problem: ChainProblem, run: Run) -> Way:
+        return minimizing(problem, whole_sentences(problem, "label-likelihood"))

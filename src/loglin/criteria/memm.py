@@ -1,0 +1,43 @@
+"""Maximum-entropy Markov models: every label given its sentence and the true label before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loglin.criteria.criterion import Way
+from loglin.criteria.steps import StepByStep
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from loglin.optimize.run import Make, Run
+    from loglin.problems.chains import ChainProblem
+
+
+@dataclass(frozen=True)
+class MEMM(StepByStep):
+    """Σ log p(y_t | y_{t−1}, x), the gold step against all steps from the gold label before."""
+
+    name = "memm"
+    line = "local steps, each normalized by itself (McCallum, Freitag & Pereira 2000)"
+    structures = ("chain",)
+
+    def way(self, problem: ChainProblem, run: Run) -> Way:
+        from loglin.optimize.minimize import minimize
+
+        make = true_steps(problem)
+
+        def solve(first: np.ndarray | None, run: Run) -> Any:
+            return minimize(make, problem.penalties, run, first, problem.feature_name)
+
+        return self.step_way(problem, solve)
+
+
+def true_steps(problem: ChainProblem, behind: bool = False) -> Make:
+    """The likelihood of every label given its true neighbors: those before, or those ``behind`` too."""
+    from loglin.objectives.local import LocalLikelihood, true_instances
+
+    p = problem
+    true = true_instances(p.design, p.gold, p.order, p.weight, behind=behind)
+    return lambda dtype: LocalLikelihood(p.design, p.index, true, False, dtype, p.threads)

@@ -1,0 +1,76 @@
+"""The averaged structured perceptron: mistakes on whole sequences correct the weights, one sentence after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loglin.criteria.criterion import Defaults, Way
+from loglin.criteria.decisions import require_decisions
+from loglin.criteria.minimizing import Initialized, likelihood
+from loglin.criteria.settings import flag
+from loglin.problems.request import Annotation
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from loglin.optimize.run import Run
+    from loglin.problems.chains import ChainProblem
+
+EPOCHS = 10
+AVERAGED = flag(True, "keep the average of all weights that were passed through, not the last ones")
+
+
+@dataclass(frozen=True)
+class Perceptron(Initialized):
+    """Weights move by f(gold) − f(best) of every sentence whose best sequence is wrong."""
+
+    name = "perceptron"
+    line = "the averaged perceptron (Collins 2002)"
+    structures = ("chain", "local")
+    needs = Annotation.PARTIAL
+    defaults = Defaults(max_iter=EPOCHS)
+    optimizes = False
+    gives_probabilities = False
+    averaged: bool = AVERAGED
+
+    def way(self, problem: ChainProblem, run: Run) -> Way:
+        import numpy as np
+
+        require_decisions(self, problem)
+
+        def solve(first: np.ndarray | None, run: Run) -> Any:
+            learner = likelihood(problem, np.float32).learner(run.seed)
+            if first is not None:
+                learner.reset(first)
+            return epochs(learner.perceptron, self.averaged, run)
+
+        return Way(solve, problem.model)
+
+
+def epochs(perceptron: Callable, averaged: bool, run: Run) -> Any:
+    """Run perceptron(epochs, report, averaged) to its end; the value is the number of mistakes in the last epoch."""
+    import numpy as np
+
+    from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining
+
+    reporter, first, mistakes_met = run.reporter, len(run.reporter.iterations), 0.0
+    stop = Stop(LIMIT, f"max_iter = {run.max_iter} epochs were done")
+
+    def report(epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
+        nonlocal stop, mistakes_met
+        mistakes_met, asked = float(mistakes), None
+        try:
+            found = weights() if reporter.judge is not None else np.empty(0)
+            reporter.note(mistakes_met, 0.0, found, epoch, active=0)
+        except StopTraining as request:
+            asked = request.stop
+        if mistakes == 0:
+            asked = Stop(CONVERGED, "an epoch went over all training data without a mistake")
+        stop = asked or stop
+        return asked is not None
+
+    weights = perceptron(run.max_iter, report, averaged)
+    iterations = reporter.since(first)
+    return Result(weights, mistakes_met, stop, True, iterations, len(iterations))

@@ -1,0 +1,124 @@
+"""What all trained estimators share: a criterion whose settings are parameters too, and parameters that files keep."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.registry import check_optimizer, criterion
+from loglin.errors import LoglinError
+from loglin.optimize.record import Iteration
+from loglin.optimize.reporter import Reporter
+from loglin.optimize.run import Run
+
+PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
+UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  # of the process, not of the model
+
+
+class WithCriterion(BaseEstimator):
+    """An estimator with a ``criterion``, a word or an object, and ``settings`` for it."""
+
+    structure: ClassVar[str]
+    criterion: Any
+    settings: Mapping | None
+    optimizer: str
+    callbacks: Sequence[Callable] | None
+
+    def chosen_criterion(self) -> Criterion:
+        """The criterion as an object, with all settings."""
+        found = criterion(self.criterion, self.structure, self.settings)
+        around = getattr(self, "neighborhood", None)
+        if around is None:
+            return found
+        if "neighborhood" not in {f.name for f in found.settings()}:
+            raise LoglinError(
+                f"criterion {found.name} compares with no neighborhood; leave it out, or take criterion contrastive"
+            )
+        return replace(found, neighborhood=around)  # type: ignore[call-arg]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; ``deep``, also the settings of the criterion, as criterion__name."""
+        params = super().get_params(deep=False)
+        if deep:
+            try:
+                chosen = self.chosen_criterion()
+            except LoglinError:  # wrong parameters are reported by fit
+                return params
+            params |= {PREFIX + f.name: getattr(chosen, f.name) for f in chosen.settings()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, and settings of the criterion as criterion__name."""
+        inside = {k.removeprefix(PREFIX): v for k, v in params.items() if k.startswith(PREFIX)}
+        known = self._get_param_names()
+        for name, value in params.items():
+            if name.startswith(PREFIX):
+                continue
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            setattr(self, name, value)
+        if inside:
+            self.criterion = criterion(self.criterion, self.structure, self.settings).with_settings(inside)
+            self.settings = None
+        return self
+
+    # ------------------------------------------------------------------ training
+
+    def new_run(self, chosen: Criterion, l1: float, max_iter: int | None, **given: Any) -> Run:
+        """How to search for weights, checked before any data are read."""
+        check_optimizer(self.optimizer, chosen, l1)
+        most = chosen.defaults.max_iter if max_iter is None else max_iter
+        return Run(self.optimizer, most, reporter=Reporter(self._call), **given)
+
+    def _call(self, iteration: Iteration, learned: Any) -> None:
+        for callback in self.callbacks or ():
+            callback(iteration)
+
+    # ------------------------------------------------------------------ files
+
+    def saved_parameters(self, chosen: Criterion) -> dict[str, Any]:
+        """The parameters as a model file keeps them; those of the process are left out."""
+        given = {k: v for k, v in self.get_params(deep=False).items() if k not in UNSAVED}
+        given["criterion"] = chosen.name
+        defaults = type(chosen)()
+        given["settings"] = {
+            k: v
+            for k, v in chosen.plain_settings().items()
+            if v != defaults.plain_settings()[k] and k != "neighborhood"
+        } or None
+        if "neighborhood" in given:
+            given["neighborhood"] = getattr(getattr(chosen, "neighborhood", None), "name", None)
+        return {k: plain(v) for k, v in given.items()}
+
+    @classmethod
+    def restored(cls, record: dict, **more: Any) -> Self:
+        """An estimator with the parameters that a record keeps."""
+        options = record.get("options")
+        known = set(cls._get_param_names()) - set(UNSAVED)
+        given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
+        return cls(**given | more)
+
+
+def plain(value: Any) -> Any:
+    """A parameter as JSON can hold it; what it cannot, by the name of its type."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
+
+
+def by_label(given: Any, labels: Sequence) -> dict | None:
+    """A mapping from labels that a file has kept under their text."""
+    if not isinstance(given, Mapping):
+        return None
+    return {label: given[str(label)] for label in labels if str(label) in given}
