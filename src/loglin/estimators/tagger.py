@@ -205,18 +205,17 @@ class Tagger(WithCriterion):
     ) -> TemplateExtractor | AttributeExtractor:
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
-        hides = isinstance(chosen, HiddenLabels)
         words = isinstance(sentences, Corpus)
         if not isinstance(sentences, Corpus):
             token = next((t for sentence in sentences for t in sentence), None)
             if token is None:
                 raise LoglinError("there are no tokens to learn from; give at least one sentence")
             words = isinstance(token, str)
-            if hides and (self.features is not None or not isinstance(token, str | tuple)):
+            if isinstance(chosen, HiddenLabels) and (self.features is not None or not isinstance(token, str | tuple)):
                 raise LoglinError(
                     "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
                 )
-        if hides and self.template is None:
+        if isinstance(chosen, HiddenLabels) and self.template is None:
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
