@@ -1,4 +1,4 @@
-"""The golden numbers: every case gives the weights, objective and predictions that were recorded before."""
+"""The golden numbers: cases give what was recorded before the redesign, and models saved then predict as they did."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+
 from golden.cases import CASES
+from golden.models import SAVED, predictions
 from golden.run import differences, numbers_of
 
 FOLDER = Path(__file__).parent / "golden"
 NUMBERS = json.loads((FOLDER / "numbers.json").read_text())
+EXPECTED = json.loads((FOLDER / "models" / "expected.json").read_text())
 
 
 def test_every_case_is_recorded():
@@ -20,3 +23,8 @@ def test_every_case_is_recorded():
 @pytest.mark.parametrize("name", CASES)
 def test_numbers(name):
     assert differences(numbers_of(name), NUMBERS[name], exact=False) == []
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_saved_models(name):
+    assert predictions(name, FOLDER / "models" / f"{name}.model") == EXPECTED[name]

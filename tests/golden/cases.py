@@ -1,6 +1,6 @@
 """Named cases for the golden numbers: each fits one estimator by its public face and says what to predict.
 
-    CASES[name]() ──► Fitted: an estimator, its inputs, further arguments of predict
+CASES[name]() ──► Fitted: an estimator, its inputs, further arguments of predict
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def tagger_optimizers() -> None:
 
 FIRST = "#! oov=first\n" + TEMPLATE
 EDGES = "U0:%edge[-1,0]/%x[0,0]\nU1:%x[0,0]\nB\nB1:%edge[1,0]\nB2:%x[0,0]"
-TRIGRAMS = "U0:%x[0,0]\nB\nT\nB1:%x[0,1]\nT1:%x[0,1]"
+TRIGRAMS = "U0:%x[0,0]\nB\nT\nB1:%x[0,1]"
 ALL = "U0:%x[0,0]\nU1:%x[0,1]\nB0:%x[0,1]\n#! labels=all U0 B0"
 PRIORS = "U0:%x[0,0]\nU1:%suffix[0,0,2]\nB\n#! variance=0.1 U1\n#! variance=4 U0"
 TEMPLATES = {"oov": FIRST, "edges": EDGES, "trigrams": TRIGRAMS, "all": ALL, "priors": PRIORS, "default": None}

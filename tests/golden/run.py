@@ -26,7 +26,6 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from golden import data
 from golden.cases import CASES, Fitted
-
 from loglin import LanguageModel, LoglinError, MaxEnt, NaiveBayes, Parser
 
 TOLERANCE = 1e-6
