@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import oracle
-from conftest import corpus_folder
 from loglin import LoglinError, Parser, load
 from loglin.corpus.trees import Tree
 from loglin.decoding.trees import TreeDecoder
@@ -20,19 +19,10 @@ from loglin.structures.tree_scores import Base, features_of, scores_with
 from loglin.training.parser_options import ParserOptions
 from loglin.training.parser_problem import tree_problem
 from loglin.training.parser_training import likelihood
+from support.corpora import corpus_folder
+from support.grammars import SENTENCE, TREES
 
-TREES = [
-    "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat))))",
-    "(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN dog)))))",
-    "(S (NP (DT a) (NN man)) (VP (VBD saw) (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT the) (NN cat))))))",
-    "(S (NP (NNP Kim)) (VP (VBD slept)))",
-    "(S (NP (NNP Kim)) (VP (VBD saw) (NP (DT the) (NN dog))))",
-    "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))",
-    "(S (NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN cat)))) (VP (VBD slept)) (. .))",
-    "(NP (NNP Kim))",
-]
 TEMPLATE = "R01:%first[0]\nR02:%last[0]/%length[3]\nL01:%first[-1]\nS01:%split[0]\nU01:%x[0,0]\nU02:%suffix[0,0,1]\n"
-SENTENCE = ["the", "man", "saw", "a", "dog", "with", "the", "cat"]
 FULL = ("pcfg", "mecfg", "piecewise", "crf", "perceptron", "m-estimation")
 
 

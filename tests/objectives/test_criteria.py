@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from test_likelihood import CONDITIONED, PLAIN, problem
 
 import oracle
 from loglin.corpus.labels import Gold
@@ -22,29 +21,10 @@ from loglin.objectives.sentences import local_marginals, scaled_likelihood
 from loglin.objectives.stochastic import StochasticLearner
 from loglin.problems.problem import Problem
 from loglin.threads import Threads
+from support.chains import CONDITIONED, PLAIN, known, parts_of, problem
 
 COSTS = np.array([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 1.5, 0.0]])
 COST_TEXT = "0>1:1,0>2:0.5,1>0:2,1>2:1,2>0:0.3,2>1:1.5"
-
-
-def parts_of(design, index, weights):
-    """Scores, steps and trigrams of every sentence, summed attribute by attribute."""
-    unigram, bigram, _, _ = index.split(np.asarray(weights, float))
-    T, cube, L = index.transitions(weights), index.trigrams(weights), index.n_labels
-    tokens = design.unfolded()
-    for b, e in itertools.pairwise(design.offsets.tolist()):
-        scores, steps = np.zeros((e - b, L)), np.tile(T, (max(e - b - 1, 0), 1, 1))
-        for t in range(b, e):
-            for q in range(tokens.ptr[t], tokens.ptr[t + 1]):
-                a, value = tokens.ids[q], tokens.values[q] if tokens.values.size else 1.0
-                for f in range(index.ptr[a], index.ptr[a + 1]):
-                    scores[t - b, index.labels[f]] += value * unigram[f]
-            for q in range(design.bigrams.ptr[t], design.bigrams.ptr[t + 1]) if t > b else ():
-                a = design.bigrams.ids[q]
-                for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
-                    i, j = divmod(int(index.bigram_pairs[f]), L)
-                    steps[t - b - 1, i, j] += bigram[f]
-        yield scores, steps, cube
 
 
 def defined(name, settings, design, gold, index, weights, instance=None) -> float:
@@ -141,18 +121,6 @@ def test_same_bits_for_any_number_of_threads(name, given):
 
 
 # ---------------------------------------------------------------------- known answers of notes/piecewise.md
-
-S1, S2, Y = np.array([0.5, -0.25]), np.array([[1.0, -1.0], [0.0, 2.0]]), (0, 1)
-
-
-def known():
-    """One sentence of two tokens whose scores are S1, then S2 by the label before."""
-    tokens = Incidence(np.array([0, 1, 1]), np.array([0], np.int32))
-    steps = Incidence(np.array([0, 0, 1]), np.array([0], np.int32))
-    design = Design(np.array([0, 2]), tokens, steps, 1, 1)
-    gold = Gold.certain(np.array(Y), 2)
-    index = build_index(design, gold, all_features=True, transitions=False, order=1)
-    return design, gold, index, np.concatenate([S1, S2.ravel()])
 
 
 @pytest.mark.parametrize(
