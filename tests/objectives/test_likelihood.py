@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -11,55 +9,7 @@ import oracle
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.threads import Threads
 from support.chains import CONDITIONED, problem
-
-
-def enumerated(design, gold, index, weights, instance=None) -> float:
-    """−Σ weight·log p(observed), by listing every label sequence."""
-    unigram, bigram, _, _ = index.split(np.asarray(weights, float))
-    T, cube, L = index.transitions(weights), index.trigrams(weights), index.n_labels
-    total = 0.0
-    for s, (b, e) in enumerate(itertools.pairwise(design.offsets.tolist())):
-        everything, observed = [], []
-        for y in itertools.product(range(L), repeat=e - b):
-            score, ok, possible = 0.0, True, True
-            for t, label in enumerate(y):
-                for a, value in attributes(design, b + t):
-                    for f in range(index.ptr[a], index.ptr[a + 1]):
-                        if index.labels[f] == label:
-                            score += unigram[f] * value
-                code = gold.codes[b + t]
-                ok &= label == code if code >= 0 else bool(gold.sets[~code, label])
-                if gold.candidates.size:
-                    possible &= bool(gold.sets[gold.candidates[b + t], label])
-                if t:
-                    score += T[y[t - 1], label]
-                    for a in design.bigrams.ids[design.bigrams.ptr[b + t] : design.bigrams.ptr[b + t + 1]]:
-                        for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
-                            if index.bigram_pairs[f] == y[t - 1] * L + label:
-                                score += bigram[f]
-                if t > 1 and cube is not None:
-                    score += cube[y[t - 2], y[t - 1], label]
-            if possible:
-                everything.append(score)
-                if ok:
-                    observed.append(score)
-        weight = 1.0 if instance is None else instance[s]
-        if e > b:
-            total += weight * (np.logaddexp.reduce(everything) - np.logaddexp.reduce(observed))
-    return total
-
-
-def attributes(design, token):
-    """(attribute, value) of a token, those of its heads included."""
-    tokens = design.tokens
-    for q in range(tokens.ptr[token], tokens.ptr[token + 1]):
-        yield tokens.ids[q], tokens.values[q] if tokens.values.size else 1.0
-    if design.heads is not None:
-        for head in design.heads.of_token[token]:
-            ptr = design.heads.attributes.ptr
-            for a in design.heads.attributes.ids[ptr[head] : ptr[head + 1]]:
-                yield a, 1.0
-
+from support.definitions import enumerated
 
 CASES = {
     "plain": {},

@@ -19,10 +19,20 @@ PLAIN = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[1,0]\nB\n"
 CONDITIONED = PLAIN + "B1:%x[0,0]\n"
 
 
-def problem(seed: int, *, template=PLAIN, order=1, partial=False, candidates=False, values=False, n_labels=3):
-    """A small random problem: design, gold, index, and the scores that define it, for enumeration."""
+def problem(
+    seed: int,
+    *,
+    template=PLAIN,
+    order=1,
+    partial=False,
+    candidates=False,
+    values=False,
+    n_labels=3,
+    lengths=(1, 4, 2, 3, 0, 5),
+    transitions=True,
+):
+    """Design, gold labels and feature index of random sentences short enough for enumeration."""
     rng = np.random.default_rng(seed)
-    lengths = [1, 4, 2, 3, 0, 5]
     sentences = [[str(rng.integers(4)) for _ in range(n)] for n in lengths]
     extractor = TemplateExtractor(parse_templates(template + ("T\n" if order == 2 else "")))
     design = extractor.fit(from_sentences(sentences), fold=seed % 2 == 0)
@@ -42,8 +52,13 @@ def problem(seed: int, *, template=PLAIN, order=1, partial=False, candidates=Fal
     if candidates:
         sets = np.array([[True] * n_labels, [True, True] + [False] * (n_labels - 2)])
         gold = Gold(np.minimum(codes, 1), n_labels, sets, rng.integers(2, size=n).astype(np.int32))
-    index = build_index(design, gold, all_features=seed % 3 == 0, transitions=True, order=order)
+    index = build_index(design, gold, all_features=seed % 3 == 0, transitions=transitions, order=order)
     return design, gold, index
+
+
+def classification(seed: int, **given):
+    """Design, gold labels and feature index of random sentences of one token each, without features of label pairs."""
+    return problem(seed, template="U\nU0:%x[0,0]\n", lengths=(1,) * 12, transitions=False, **given)
 
 
 def parts_of(design, index, weights):

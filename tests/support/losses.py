@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from loglin.corpus.labels import Gold
 from loglin.features.design import Design, Incidence
@@ -54,3 +55,13 @@ def solved(loss: ExponentialLoss, solver: str, l2: float = 0.0) -> tuple[np.ndar
         result = minimize_newton(Penalized(loss, l2), product, start, tol=1e-17)
     assert result.converged
     return result.weights, result.value
+
+
+def check_gradient(function, weights, rng: np.random.Generator, n: int = 40) -> None:
+    """Assert that the gradient's entries of n random features are central differences of the value."""
+    value, gradient = function(weights)
+    for f in rng.choice(len(weights), min(n, len(weights)), replace=False):
+        step = np.zeros_like(weights)
+        step[f] = 1e-6
+        slope = (function(weights + step)[0] - function(weights - step)[0]) / 2e-6
+        assert gradient[f] == pytest.approx(slope, rel=2e-5, abs=2e-6 * max(1.0, abs(value)))
