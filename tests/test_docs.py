@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import write_trees
-from loglin.criteria.settings import CRITERIA, PARSERS
+from loglin.criteria.registry import criteria
 from loglin.demo.ingredients import generate
 from loglin.features.histories import KINDS
 from loglin.generative.pcfg import PCFG
@@ -96,13 +96,13 @@ def test_python_examples(kitchen, capsys, page):
         assert expected in output
 
 
-@pytest.mark.parametrize(("page", "criteria"), [("docs/criteria.md", CRITERIA), ("docs/parsing.md", PARSERS)])
-def test_criteria_and_their_settings_are_all_described(page, criteria):
+@pytest.mark.parametrize(("page", "structure"), [("docs/criteria.md", "chain"), ("docs/parsing.md", "forest")])
+def test_criteria_and_their_settings_are_all_described(page, structure):
     rows = [line for line in PAGES[page].splitlines() if line.startswith("|")]
-    for criterion, settings in criteria.items():
-        assert any(row.startswith(f"| `{criterion}` |") for row in rows), criterion
-        for setting in settings:
-            assert any(f"`{setting}`" in row for row in rows), setting
+    for name, criterion in criteria(structure).items():
+        assert any(row.startswith(f"| `{name}` |") for row in rows), name
+        for setting in criterion.settings():
+            assert any(f"`{setting.name}`" in row for row in rows), setting.name
 
 
 def test_features_of_histories_are_all_described():

@@ -17,8 +17,8 @@ from loglin.decoding.chains import Decoder
 from loglin.neighborhoods import WordLattices, neighborhood
 from loglin.neighborhoods.windows import widened
 from loglin.problems import readings
+from loglin.problems.hidden import lattice_text, unlabeled_value
 from loglin.problems.lattices import TokenTypes, features_and_contrasts
-from loglin.training.latent import lattice_text, unlabeled_value
 from support.hidden_labels import PARTLY, SENTENCES, WORDS, criterion_of, untrained
 
 N_WORDS = 4

@@ -15,6 +15,7 @@ import pytest
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
 from loglin.demo.ingredients import generate
+from loglin.problems.hidden import unlabeled_value
 from loglin.reproduce import (
     contrastive_figure2,
     contrastive_figure3,
@@ -37,7 +38,6 @@ from loglin.reproduce.unlabeled_tagging import (
     contrastive,
     full_dictionary,
 )
-from loglin.training.latent import unlabeled_value
 from support.corpora import corpus_folder
 
 PAPER = "contrastive_estimation.txt"
