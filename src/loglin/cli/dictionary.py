@@ -74,12 +74,13 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
         write_dictionary(output, names, dictionary)
     ambiguous = int((dictionary.labels.sum(axis=1) > 1).sum())
     summary = {"words": len(dictionary.words), "ambiguous_words": ambiguous, "labels": names}
-    summary |= {"unknown_words": dictionary.policy(names), "output": output}
+    policy = dictionary.policy(names)
+    summary |= {"unknown_words": policy, "output": output}
     if as_json:
         shared.print_json(summary | {name: part.as_dict() for name, part in found.items()})
         return
     print(f"{summary['words']:,} words, {len(names)} labels, {ambiguous:,} words with more than one")
-    print(f"other words {shared.unknown_words(summary['unknown_words'])}")
+    print(f"other words {shared.unknown_words(policy)}")
     for path, part in zip((data, check) if corpus is not None else (check,), found.values(), strict=False):
         print(f"{path}: {part.report()}")
     if output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -131,7 +132,7 @@ def eval_command(
     kind, began = detected_format(file, text_format), time.perf_counter()
     data = read_labeled(decoder, file, kind, encoding, label_column)
     if mapping or marginals or words is not None:
-        result = data.report(decoder, mapping or "none", marginals)
+        result: Any = data.report(decoder, mapping or "none", marginals)
         value, text = result.as_dict(), result.report(words or 0)
         value["errors"] = value["errors"][: words or 0]
     else:

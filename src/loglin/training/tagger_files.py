@@ -117,7 +117,8 @@ def read_hidden(path: str, kind: str, templates: TemplateSet, given: dict) -> So
     more = given["unlabeled"]
     if not has_labels(given):
         corpus = read_raw(path, kind, given["encoding"], given["raw_label_column"])
-        return Source(corpus, [None] * corpus.n_sentences, False, templates, len(corpus.columns) + 1)
+        hidden: list[list | None] = [None] * corpus.n_sentences
+        return Source(corpus, hidden, False, templates, len(corpus.columns) + 1)
     labeled = read_training(path, kind, templates, given)
     if not isinstance(labeled.inputs, Corpus):
         raise LoglinError(f"{path} holds attributes, but hidden labels are learnt from words; give words")
