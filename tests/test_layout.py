@@ -72,7 +72,7 @@ def test_nothing_else_lies_at_the_root():
     [
         ("import loglin", ("numpy", "numba", "sklearn")),
         ("import loglin.cli.main", ("numpy", "numba", "sklearn")),
-        ("import loglin.cli.tagging, loglin.training.tagger_files", ("sklearn", "scipy.sparse", "scipy.optimize")),
+        ("import loglin.cli.tagging, loglin.decoding.tagged_text", ("sklearn", "scipy.sparse", "scipy.optimize")),
     ],
 )
 def test_imports_are_lazy(code, forbidden):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loglin.corpus.files import detected_format
+from loglin.corpus.formats import detected
 from loglin.errors import LoglinError
 
 GRID = ("l1", "l2", "tol", "cutoff", "seed")  # what --grid may name besides settings
@@ -49,8 +49,8 @@ def selected(grid: dict[str, list], train_one: Any, options: Any, n_columns: int
     from dataclasses import replace
 
     from loglin.decoding.chains import Decoder
+    from loglin.evaluation.tagged_text import read_labeled
     from loglin.training.selection import parted, select
-    from loglin.training.tagger_evaluation import read_labeled
 
     def train(parameters: dict) -> Any:
         inside, outside = parted(parameters, options.criterion)
@@ -60,7 +60,7 @@ def selected(grid: dict[str, list], train_one: Any, options: Any, n_columns: int
 
     def accuracy(model: Any) -> float:
         decoder = Decoder(model, given["threads"])
-        kind = detected_format(given["gold"], given["text_format"])
-        return read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder).telling_accuracy
+        form = detected(given["gold"], given["text_format"])
+        return read_labeled(decoder, given["gold"], form, given["encoding"], None).report(decoder).telling_accuracy
 
     return select(grid, train, accuracy if given["gold"] else None)

@@ -12,7 +12,7 @@ import click
 from loglin.cli import options as shared
 from loglin.cli.selecting import grid_of, selected
 from loglin.cli.tagging import require_tagger
-from loglin.corpus.files import detected_format
+from loglin.corpus.formats import detected
 from loglin.criteria.settings import CRITERIA, LATENT
 from loglin.errors import LoglinError
 
@@ -92,8 +92,7 @@ from loglin.errors import LoglinError
 @shared.encoding
 @shared.threads
 @shared.as_json
-@click.pass_context
-def train_command(context, data, template, output, as_json, **given) -> None:
+def train_command(data, template, output, as_json, **given) -> None:
     """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model.
 
     The criteria contrastive, em and marginal-likelihood learn from text without labels.
@@ -105,8 +104,6 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     shared.refuse_overwriting(
         output, data, given["dev"], template, given["dictionary"], given["unlabeled"], given["gold"]
     )
-    chosen = context.get_parameter_source("label_column") is not click.core.ParameterSource.DEFAULT
-    given["raw_label_column"] = given["label_column"] if chosen else None
     given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
     from loglin.models.chain import Model
     from loglin.training.chains import peak_memory_mb, train
@@ -119,7 +116,7 @@ def train_command(context, data, template, output, as_json, **given) -> None:
     design, extractor, labels, gold = source.prepare(given["min_count"], options)
     dev = None
     if given["dev"] and held is None:
-        from loglin.training.tagger_files import development
+        from loglin.training.tagger_data import development
 
         dev = development(given["dev"], source, extractor, labels, given)
     start = require_tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
@@ -130,11 +127,12 @@ def train_command(context, data, template, output, as_json, **given) -> None:
         more = {"start": start, "development": dev, "callback": progress, "held": held}
         return train(design, extractor, labels, gold, chosen, **more)
 
-    trials = selected(grid, train_one, options, source.n_columns, given) if grid else None
+    given["label_column"] = source.text.label_column
+    trials = selected(grid, train_one, options, source.text.n_columns, given) if grid else None
     model = train_one(options) if trials is None else trials.selected.model
     progress.close()
     seconds["train"] = model.record["train_seconds"]
-    model.record["columns"] = source.n_columns
+    model.record["columns"] = source.text.n_columns
     model.record["label_column"] = given["label_column"]
     model.record["data"] = shared.base_name(data)
     model.save(output, given["half"])
@@ -157,27 +155,27 @@ def _options(given: dict) -> Any:
 
 def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[Any, Any]:
     """Training data, and held-out text where labels are hidden."""
+    from loglin.corpus.tagged import read_raw
     from loglin.features.read import read_templates
     from loglin.training.options import hidden_template
-    from loglin.training.tagger_files import has_labels, read_hidden, read_raw, read_training
+    from loglin.training.tagger_data import has_labels, read_hidden, read_training
 
     if options.criterion not in LATENT:
         if given["unlabeled"]:
             raise LoglinError(
                 f"--unlabeled is given, but criterion {options.criterion} learns from labels alone; take mixture or em"
             )
-        kind = detected_format(data, given["text_format"])
-        templates = read_templates(template) if template or kind in ("conll", "text") else None
-        return read_training(data, kind, templates, given), None
-    kind = detected_format(data, given["text_format"], has_labels(given))
+        templates = read_templates(template) if template else None
+        return read_training(data, detected(data, given["text_format"]), templates, given), None
+    form = detected(data, given["text_format"], has_labels(given))
     templates = read_templates(template or hidden_template(options.order))
-    source = read_hidden(data, kind, templates, given)
-    if kind == "text" and given["text_format"] == "auto":
-        _refuse_columns(data, source.inputs.offsets)
+    source = read_hidden(data, form, templates, given)
+    if form.raw_endings and given["text_format"] == "auto":
+        _refuse_columns(data, source.text.inputs.offsets)
     if not given["dev"]:
         return source, None
-    held_kind = detected_format(given["dev"], given["text_format"], labeled=False)
-    return source, read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
+    form = detected(given["dev"], given["text_format"], labeled=False)
+    return source, read_raw(given["dev"], form, encoding=given["encoding"], label_column=given["label_column"])
 
 
 def _refuse_columns(path: str, offsets: Any) -> None:

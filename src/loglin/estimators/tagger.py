@@ -19,6 +19,7 @@ from loglin.errors import LoglinError
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
+from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -26,7 +27,6 @@ from loglin.features.read import read_templates
 from loglin.models.chain import Model
 from loglin.training.chains import train
 from loglin.training.options import Options, default_order, hidden_template, labels_of
-from loglin.training.tagger_evaluation import Labeled
 from loglin.training.watch import Development
 
 
