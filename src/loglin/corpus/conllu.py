@@ -52,20 +52,21 @@ class Block:
         return self.corpus.strings(0)
 
     def labeled(self, codes: np.ndarray, labels: list[str], layout: Layout) -> bytes:
-        return self.with_column(_trained(layout), (labels[code] for code in codes.tolist()))
+        return self.with_column(_trained(layout), [labels[code] for code in codes.tolist()])
 
     def detailed(self, answers: Iterable[list[Answer]], labels: list[str], several: bool) -> bytes:
         raise NotImplementedError  # Format.cramped refuses it before
 
-    def with_column(self, number: int, values: Iterable[str]) -> bytes:
+    def with_column(self, number: int, values: list[str]) -> bytes:
         """The text with other values in one column of the tokens and all else as it is."""
-        lines = list(self.lines)
-        for place, value in zip(self.tokens, values, strict=True):
+        for value in set(values):
             if not value or re.search(r"[\t\n\r]", value):
                 raise LoglinError(
                     f"the label {value!r} cannot stand in a column of CoNLL-U: it is empty or holds a tab or the end "
                     "of a line; change it"
                 )
+        lines = list(self.lines)
+        for place, value in zip(self.tokens, values, strict=True):
             fields = lines[place].split("\t")
             fields[number] = value + "\r" * (number == len(fields) - 1 and fields[number].endswith("\r"))
             lines[place] = "\t".join(fields)
@@ -94,29 +95,27 @@ def _parsed(path: str, lines: list[str], first: int) -> Block:
     rows: list[list[str]] = []
     tokens: list[int] = []
     cuts = [0]
-    last = _Numbering()
-    for number, line in enumerate(lines):
-        line = line.removesuffix("\r")
-        if line.startswith("#"):
-            continue
-        place = f"{path}, line {first + number}"
-        if not line:
-            last.finish(place)
-            last = _Numbering()
-            if len(rows) > cuts[-1]:
+    numbering = _Numbering()
+    number, line = 0, ""
+    try:
+        for number, line in enumerate(lines):
+            line = line.removesuffix("\r")
+            if not line:
+                numbering.finish()
+                numbering = _Numbering()
                 cuts.append(len(rows))
-            continue
-        fields = line.split("\t")
-        if len(fields) != len(COLUMNS) or "" in fields:
-            raise _bad_fields(fields, place)
-        if last.is_token(fields[0], place):
-            rows.append(fields)
-            tokens.append(number)
-    last.finish(f"{path}, line {first + len(lines) - 1}")
-    if len(rows) > cuts[-1]:
-        cuts.append(len(rows))
+            elif line[0] != "#":
+                fields = line.split("\t")
+                if len(fields) != len(COLUMNS) or "" in fields:
+                    raise _bad_fields(fields)
+                if numbering.is_token(fields[0]):
+                    rows.append(fields)
+                    tokens.append(number)
+        numbering.finish()
+    except LoglinError as error:
+        raise LoglinError(f"{path}, line {first + number}: {error}") from None
     columns = [encode_strings(values) for values in zip(*rows, strict=True)]
-    return Block(lines, tokens, Corpus([*columns[1:], *columns[:1]], np.array(cuts, np.int64), path))
+    return Block(lines, tokens, Corpus([*columns[1:], *columns[:1]], np.unique([*cuts, len(rows)]), path))
 
 
 @dataclass
@@ -127,7 +126,7 @@ class _Numbering:
     end: int = 0  # of the last range
     empty: int = 0  # empty nodes behind the last token
 
-    def is_token(self, name: str, place: str) -> bool:
+    def is_token(self, name: str) -> bool:
         """Whether the line numbered ``name`` is a token; raise if another number is due."""
         if name == str(self.token + 1):
             self.token, self.empty = self.token + 1, 0
@@ -141,26 +140,24 @@ class _Numbering:
             self.empty += 1
             return False
         due = f"token {self.token + 1}, a range that begins with it, or the empty node {self.token}.{self.empty + 1}"
-        raise LoglinError(f"{place}: the id {name[:40]!r} is out of order; {due} is due, number the sentence so")
+        raise LoglinError(f"the id {name[:40]!r} is out of order; {due} is due, number the sentence so")
 
-    def finish(self, place: str) -> None:
+    def finish(self) -> None:
         """Raise if the sentence ends before its last range does."""
         if self.end > self.token:
             raise LoglinError(
-                f"{place}: the sentence ends with token {self.token}, but a range of its words goes to {self.end}; "
+                f"the sentence ends with token {self.token}, but a range of its words goes to {self.end}; "
                 "add the tokens or shorten the range"
             )
 
 
-def _bad_fields(fields: list[str], place: str) -> LoglinError:
+def _bad_fields(fields: list[str]) -> LoglinError:
     if len(fields) != len(COLUMNS):
         return LoglinError(
-            f"{place}: {len(fields)} columns parted by tabs where CoNLL-U has {len(COLUMNS)}: "
+            f"{len(fields)} columns parted by tabs where CoNLL-U has {len(COLUMNS)}: "
             f"{' '.join(fields)[:60]!r}; write _ for what is not known, and nothing in the line between sentences"
         )
-    return LoglinError(
-        f"{place}: the column {COLUMNS[fields.index('')].upper()} is empty; write _ for what is not known"
-    )
+    return LoglinError(f"the column {COLUMNS[fields.index('')].upper()} is empty; write _ for what is not known")
 
 
 def _masked(corpus: Corpus, number: int) -> Corpus:
