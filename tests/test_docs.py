@@ -25,6 +25,7 @@ COMMANDS = {
     "README.md": 12,
     "docs/classification.md": 6,
     "docs/criteria.md": 4,
+    "docs/formats.md": 5,
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
@@ -49,6 +50,8 @@ def kitchen(tmp_path, monkeypatch):
         Path(name).write_text("\n\n".join("\n".join(f"{t} {y}" for t, y in line) for line in lines) + "\n")
     for name, seed in (("raw.txt", 3), ("held.txt", 4)):
         Path(name).write_text("".join(" ".join(t for t, _ in line) + "\n" for line in generate(60, seed, "train")))
+    for name in ("train.conllu", "test.conllu"):
+        Path(name).write_text(next(b for b in blocks("", "docs/formats.md")))
     Path("new.txt").write_text("2\ncups\nflour\n")
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)

@@ -20,6 +20,7 @@ from loglin.estimators.parameters import WithCriterion, by_label
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
+from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -31,7 +32,6 @@ from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary
 from loglin.threads import Threads
 from loglin.training.fit import fit
 from loglin.training.held_out import METRICS, HeldOutLabels
-from loglin.training.tagger_evaluation import Labeled
 
 
 class Tagger(WithCriterion):
