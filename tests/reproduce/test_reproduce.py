@@ -132,7 +132,8 @@ def test_list(tmp_path):
 
 def test_run_writes_and_prints(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--threads", 1])
+    output = ("--output", "docs/results")
+    code, out, err = run(tmp_path, ["reproduce", "fake", "--threads", 1, *output])
     assert code == 0
     assert err == "half way\n"
     assert out.startswith(a_table().text())
@@ -141,12 +142,24 @@ def test_run_writes_and_prints(tmp_path, fake):
     full = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert set(full) == {"fake.json", "fake.md", "fake-times.png"}
     assert full["fake-times.png"].startswith(PNG)
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--quick", "--json"])
+    code, out, err = run(tmp_path, ["reproduce", "fake", "--quick", "--json", *output])
     assert (code, err) == (0, "")
     assert json.loads(out) == json.loads((folder / "fake-quick.json").read_text())
     assert json.loads(out)["figures"] == ["fake-quick-times.png"]
     assert {name: (folder / name).read_bytes() for name in full} == full  # full results are as they were
     assert fake == [(False, 1), (True, None)]
+
+
+def test_nothing_is_written_unasked(tmp_path, fake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # what is not drawn needs no matplotlib
+    code, out, err = run(tmp_path, ["reproduce", "fake"])
+    assert (code, err) == (0, "half way\n")
+    assert out.startswith(a_table().text())
+    assert out.splitlines()[-1] == "nothing was written; --output DIR writes the table and its figures into a folder"
+    code, out, err = run(tmp_path, ["reproduce", "fake", "--json"])
+    assert (code, err) == (0, "")
+    assert json.loads(out)["table"] == "fake"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_folder(tmp_path, fake):
@@ -194,7 +207,7 @@ def test_a_folder_that_takes_nothing(tmp_path, fake, monkeypatch):
 
 def test_without_matplotlib(tmp_path, fake, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(tmp_path, ["reproduce", "fake"], "matplotlib", "pip install 'loglin[plots]'")
+    refused(tmp_path, ["reproduce", "fake", "--output", "new"], "matplotlib", "pip install 'loglin[plots]'")
     assert fake == []
 
 
