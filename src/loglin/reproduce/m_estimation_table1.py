@@ -116,7 +116,7 @@ def _memm_variants(data: Data, threads: int | None, progress: Callable[[str], No
         if name in list(templates)[:2]:
             found[f"extended MEMM{name}, greedy"] = features.score(model, "test", {"beam": 1})
         if not name and not quick:
-            few = features.fit("memm", 1.0, max_iter=15, warm_start=False, scaled=False).model
+            few = features.fit("memm", 1.0, max_iter=15, optimizer="lbfgs").model
             found["extended MEMM, 15 plain iterations"] = features.score(few, "test")
             free = features.fit("memm", float("inf"), max_iter=100).model
             found["extended MEMM, no penalty"] = features.score(free, "test")

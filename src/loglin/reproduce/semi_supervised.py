@@ -8,19 +8,17 @@ training sentences ──► the first n with their tags, the others without ─
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from loglin.estimators.tagger import Tagger
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.significance import compare
 from loglin.reproduce import figures
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.table import Row, Table
 from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
 
@@ -87,9 +85,7 @@ class Method:
             more["dev"] = data.development.words
         used = [s for s in range(len(text.words)) if s in tagged or not self.alone]
         words, tags = [text.words[s] for s in used], [text.tags[s] if s in tagged else None for s in used]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return criterion.tagger(strength, **more).fit(words, tags)
+        return fit_quietly(criterion.tagger(strength, **more), words, tags)
 
 
 def methods(condition: Condition) -> list[Method]:

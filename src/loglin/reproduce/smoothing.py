@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from sklearn.exceptions import ConvergenceWarning
-
 from loglin.estimators.maxent import MaxEnt
 from loglin.reproduce import figures, pos_ratnaparkhi, pp_attachment
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.pos_ratnaparkhi import Setup
 from loglin.reproduce.table import Row, Table
 
@@ -54,9 +52,7 @@ def attaching(parts: pp_attachment.Parts, threads: int | None) -> Fit:
 
     def fit(cutoff: int, variance: float) -> tuple[float, int]:
         model = MaxEnt(l2=1 / variance, cutoff=cutoff, all_features=False, max_iter=200, tol=1e-6, threads=threads)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-            model.fit(X, sites)
+        fit_quietly(model, X, sites)
         return pp_attachment.accuracy(parts.test, list(model.predict(test))), model.model_.record["n_features"]
 
     return fit

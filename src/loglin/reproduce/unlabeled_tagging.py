@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
@@ -28,6 +26,7 @@ from loglin.evaluation.induced import TaggingReport
 from loglin.features.dictionary import TagDictionary, first_words, frequent_words
 from loglin.models.chain import Model
 from loglin.reproduce import figures
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.table import Row
 
 DEVELOPMENT = 5000  # words
@@ -230,9 +229,7 @@ def run_once(criterion: Criterion, data: Data, strength: float, threads: int | N
     """Train with one prior, tag the training text, and look at the development text."""
     text, held, labeled = data.training, data.development, criterion.labeled
     more = {"dictionary": data.dictionary, "threads": threads} | ({} if labeled else {"dev": held.words})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-        tagger = criterion.tagger(strength, **more).fit(text.words, text.tags if labeled else None)
+    tagger = fit_quietly(criterion.tagger(strength, **more), text.words, text.tags if labeled else None)
     if labeled:
         value = tagger.evaluate_unsupervised(held.words, held.tags).ambiguous_accuracy or 0.0
     else:
