@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +28,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def a_table(**more) -> Table:
-    return Table("fake", "Chunking", ROWS, 61.25, ["A remark."], **more)
+    return Table("fake", "Chunking", ROWS, ["A remark."], seconds=61.25, **more)
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def fake(monkeypatch):
         return a_table(drawings={"times": BARS})
 
     module.run, module.DRAWS = make, True
+    monkeypatch.setattr(reproduce, "perf_counter", cycle([100.0, 161.25]).__next__)
     monkeypatch.setitem(sys.modules, "loglin.reproduce.fake", module)
     monkeypatch.setitem(reproduce.TABLES, "fake", ("fake", "A table of the tests."))
     monkeypatch.setitem(reproduce.TABLES, "absent", ("no_such_module", "A table without a module."))
@@ -84,7 +86,7 @@ def test_markdown():
 
 
 def test_an_empty_table():
-    table = Table("none", "Nothing", [], 0.0)
+    table = Table("none", "Nothing", [])
     assert table.as_dict()["rows"] == []
     assert "published" in table.text()
     assert "published" in table.markdown()

@@ -10,6 +10,7 @@ import importlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from loglin.errors import LoglinError
@@ -59,7 +60,9 @@ def run(
     name: str, quick: bool = False, progress: Callable[[str], None] = lambda line: None, threads: int | None = None
 ) -> Table:
     """Make a table; ``quick`` is for a look in a minute or two, on less data, and its numbers are marked."""
-    return replace(module_of(name).run(quick=quick, progress=progress, threads=threads), quick=quick)
+    module, began = module_of(name), perf_counter()
+    table = module.run(quick=quick, progress=progress, threads=threads)
+    return replace(table, quick=quick, seconds=perf_counter() - began)
 
 
 def check_output(name: str, folder: str | os.PathLike, quick: bool = False) -> None:

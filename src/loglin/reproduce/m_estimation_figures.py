@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from loglin.corpus.labels import gold_of_column
+from loglin.features.extract import TemplateExtractor
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.reproduce import figures, np_chunks
 from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, NAMES, Data, Features, Fit
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Drawings, Row, Table
 
 DRAWS = True
 
@@ -43,7 +43,6 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     data = np_chunks.load(QUICK if quick else None)
     whole = Features(data, EXTENDED, threads, progress)
     _warm_up(whole)
@@ -53,7 +52,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     trade, last = _trade_off(whole, QUICK_TRADE_OFF if quick else TRADE_OFF)
     used = fits["crf"].model.record["threads"]
     remarks = [remark.format(threads=used, s="" if used == 1 else "s") for remark in REMARKS]
-    drawings: dict[str, Callable[[Path], None]] = {
+    drawings: Drawings = {
         "times": partial(figures.bars, title="Training time, extended features", xlabel="seconds", **bars),
         "learning": partial(
             figures.curves, title="Learning curves", lines=learning, xlabel="training sentences", ylabel="test F1",
@@ -65,9 +64,8 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
             figures.curves, title=f"Accuracy against training time, {size:,} sentences, c = 0.1, 1, 10", lines=lines,
             xlabel="seconds", ylabel="development F1", logx=True,
         )  # fmt: skip
-    seconds = time.perf_counter() - began
     title = "Training times, learning curves and accuracy against time"
-    return Table("m-estimation-figures", title, rows + more + last, seconds, remarks, drawings)
+    return Table("m-estimation-figures", title, rows + more + last, remarks, drawings)
 
 
 def _times(features: Features, fits: dict[str, Fit]) -> tuple[list[Row], dict]:
@@ -89,6 +87,7 @@ def _expectations(features: Features, fits: dict[str, Fit]) -> float:
     """Seconds for E[f] of all features, exactly, given the HMM."""
     model = fits["m-estimation"].model
     assert model.base is not None
+    assert isinstance(model.extractor, TemplateExtractor)
     began = time.perf_counter()
     expectations(model.base, model.extractor, model.index)
     return time.perf_counter() - began

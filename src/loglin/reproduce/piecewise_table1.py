@@ -58,7 +58,6 @@ def run(quick: bool, progress: Progress, threads: int | None) -> Table:
 
 
 def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
-    began = time.perf_counter()
     progress("compiling what is not compiled yet")
     tiny = Size(30, ner_sentences=30, test_sentences=30)
     _compile(_pos_task(tiny, 0, threads), POS_METHODS)
@@ -88,7 +87,7 @@ def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
         f"NER: {whole.training.n_sentences:,} training and {whole.test.n_sentences:,} test sentences; at most "
         f"{max(m for run in (*pos, *ner, *more) for m in run.memory.values()):,.0f} MB of memory in use.",
     ]
-    return Table(NAME, TITLE, rows, time.perf_counter() - began, remarks)
+    return Table(NAME, TITLE, rows, remarks)
 
 
 # ---------------------------------------------------------------------- features

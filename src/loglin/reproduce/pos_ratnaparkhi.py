@@ -172,7 +172,6 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 
 
 def make_table(data: Data, setups: Sequence[Setup], progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     rows = _rows("most frequent tag", None, data.scores(most_frequent(data)))
     outputs = {}
     for setup in setups:
@@ -196,7 +195,7 @@ def make_table(data: Data, setups: Sequence[Setup], progress: Callable[[str], No
         if {other, BEST} <= outputs.keys():
             remarks.insert(0, _verdict(data, outputs[BEST], outputs[other], other))
     title = "Parts of speech: Ratnaparkhi's features, dictionary, beam, prior and cut-off"
-    return Table("pos-ratnaparkhi", title, rows, time.perf_counter() - began, remarks)
+    return Table("pos-ratnaparkhi", title, rows, remarks)
 
 
 def _rows(name: str, published: tuple | None, ours: Sequence[float | None], note: str = "") -> list[Row]:

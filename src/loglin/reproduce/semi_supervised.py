@@ -19,8 +19,18 @@ from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.significance import compare
 from loglin.reproduce import figures
 from loglin.reproduce.fitting import fit_quietly
-from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
+from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.unlabeled_tagging import (
+    EM,
+    FULL,
+    Criterion,
+    Data,
+    TaggedText,
+    contrastive,
+    file_word,
+    load,
+    shown,
+)
 
 DRAWS = True
 WORDS, QUICK = 24_000, 3_000
@@ -134,7 +144,7 @@ class Point:
 
 
 def point(
-    method: Method, data: Data, test: Text, n: int, progress: Callable[[str], None], threads: int | None
+    method: Method, data: Data, test: TaggedText, n: int, progress: Callable[[str], None], threads: int | None
 ) -> Point:
     """Choose, train with all n, and tag the test."""
     found: list[tuple[float, TaggingReport, Choice, Tagger]] = []
@@ -172,10 +182,9 @@ def make_table(
     threads: int | None,
 ) -> Table:
     """``labeled`` are numbers of sentences with tags, beside all of the first so many words."""
-    began = time.perf_counter()
     rows: list[Row] = []
     remarks: list[str] = []
-    drawings: dict[str, Callable[[Path], None]] = {}
+    drawings: Drawings = {}
     for condition in conditions:
         data = load(n_words, condition.coarse).diluted(condition.dictionary)
         test, everything = data.between.part(0, n_test), len(data.training.words)
@@ -193,7 +202,7 @@ def make_table(
         drawings[file_word(condition.dictionary)] = partial(_draw, title=title, points=points)
     remarks += _remarks(conditions, data, test)
     heading = "Tagging with few tagged sentences and more text: mixtures, CRF, EM"
-    return Table("semi-supervised", heading, rows, time.perf_counter() - began, remarks, drawings)
+    return Table("semi-supervised", heading, rows, remarks, drawings)
 
 
 def _rows(name: str, found: Point) -> list[Row]:
@@ -206,7 +215,7 @@ def _rows(name: str, found: Point) -> list[Row]:
     ]
 
 
-def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[str]:
+def _remarks(conditions: Sequence[Condition], data: Data, test: TaggedText) -> list[str]:
     numbers = {
         "words": data.training.n_words,
         "sentences": len(data.training.words),
@@ -219,7 +228,7 @@ def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[st
     return [remark.format(**numbers) for remark in REMARKS]
 
 
-def _verdict(condition: Condition, points: dict[str, list[Point]], test: Text, labeled: Sequence[int]) -> str:
+def _verdict(condition: Condition, points: dict[str, list[Point]], test: TaggedText, labeled: Sequence[int]) -> str:
     """Mixtures against the CRF of the same tagged sentences."""
     n = COMPARED if COMPARED in labeled else max(labeled)
     outputs = {name: next(p.tags for p in found if p.n == n) for name, found in points.items()}

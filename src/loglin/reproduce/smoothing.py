@@ -8,7 +8,6 @@ A cut-off leaves out rare features altogether (Ratnaparkhi 1998); a prior keeps 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from loglin.estimators.maxent import MaxEnt
 from loglin.reproduce import figures, pos_ratnaparkhi, pp_attachment
 from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.pos_ratnaparkhi import Setup
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Drawings, Row, Table
 
 DRAWS = True
 CUTOFFS = (1, 2, 5)
@@ -70,10 +69,9 @@ def make_table(
     progress: Callable[[str], None],
     threads: int | None,
 ) -> Table:
-    began = time.perf_counter()
     rows: list[Row] = []
     remarks: list[str] = []
-    drawings: dict[str, Callable[[Path], None]] = {}
+    drawings: Drawings = {}
     for task, fit in ((TAGS, tagging(data, threads)), (PHRASES, attaching(parts, threads))):
         found = {}
         for cutoff in CUTOFFS:
@@ -88,7 +86,7 @@ def make_table(
     sizes = {"sentences": len(data.words), "phrases": len(parts.training), "max_iter": pos_ratnaparkhi.MAX_ITER}
     remarks += [remark.format(**sizes) for remark in REMARKS]
     title = "Smoothing: count cut-offs, Gaussian priors, and both"
-    return Table("smoothing", title, rows, time.perf_counter() - began, remarks, drawings)
+    return Table("smoothing", title, rows, remarks, drawings)
 
 
 def _prior(variance: float) -> str:
