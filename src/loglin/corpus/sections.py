@@ -29,6 +29,11 @@ class Section:
         arrays = {k.removeprefix(f"{name}."): a for k, a in self.arrays.items() if k.startswith(f"{name}.")}
         return Section(self.manifest.get(name, {}), arrays, f"{self.name}{name}.")
 
+    def optional(self, name: str) -> Section | None:
+        """The section inside this one, or None if the file has neither a manifest nor arrays of its name."""
+        part = self.part(name)
+        return part if part.manifest or part.arrays else None
+
     def with_part(self, name: str, part: Section) -> Section:
         """This section with another one inside it."""
         manifest = self.manifest | ({name: part.manifest} if part.manifest else {})
@@ -41,9 +46,15 @@ class Section:
 
     # ------------------------------------------------------------------ the manifest
 
+    def get(self, key: str) -> Any:
+        """A value of the manifest, of whatever type."""
+        if not isinstance(self.manifest, dict) or key not in self.manifest:
+            raise KeyError(f"{self.name}{key}")
+        return self.manifest[key]
+
     def value(self, key: str, kind: type) -> Any:
-        """A value of the manifest; True is no whole number."""
-        found = self.manifest[key]
+        """A value of the manifest of exactly this type: True is no whole number."""
+        found = self.get(key)
         if type(found) is not kind:
             raise TypeError(f"{self.name}{key} is {found!r:.40}, no {kind.__name__}")
         return found
@@ -54,7 +65,7 @@ class Section:
         return found
 
     def choice(self, key: str, among: Collection) -> Any:
-        found = self.manifest[key]
+        found = self.get(key)
         self.require(type(found) in (str, int) and found in among, key, f"is {found!r:.40}, not in {list(among)}")
         return found
 

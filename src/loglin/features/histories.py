@@ -275,7 +275,7 @@ class HistoryExtractor:
     def from_section(cls, section: Section, words: Words) -> HistoryExtractor:
         """The extractor of histories of these words; values have names, and targets are words."""
         kinds, longest = checked_kinds(section.names("kinds"), words.n_symbols), section.whole("longest")
-        section.require(len(kinds) == len(section.manifest["kinds"]), "kinds", "names one twice")
+        section.require(len(kinds) == len(section.get("kinds")), "kinds", "names one twice")
         section.require(longest >= max((order_of(k) or 2 for k in kinds), default=2) - 1, "longest", "is too small")
         self = cls(words, kinds, Classes.from_section(section.part("classes")))
         self.contexts = Contexts.from_section(section, words.n_symbols, longest)

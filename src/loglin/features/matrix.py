@@ -54,8 +54,8 @@ class MatrixExtractor:
 
     @classmethod
     def from_section(cls, section: Section) -> MatrixExtractor:
-        n_columns, names = section.whole("columns", least=0), section.manifest["names"]
+        n_columns, names = section.whole("columns", least=0), section.get("names")
         section.require(
             names is None or len(section.value("names", list)) == n_columns, "names", "are not one a column"
         )
-        return cls(n_columns, bool(section.manifest["intercept"]), names)
+        return cls(n_columns, bool(section.get("intercept")), names)

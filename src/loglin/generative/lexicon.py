@@ -153,12 +153,13 @@ class Lexicon:
     def from_section(cls, section: Section) -> Lexicon:
         signatures = (Word(s, unknown=True) for s in section.names("signatures"))
         terminals = [*map(Word, section.names("words")), *signatures]
-        signature("", False, section.manifest["kind"])  # refuses an unknown one
+        kind = section.value("kind", str)
+        signature("", False, kind)  # refuses an unknown one
         tags = section.array("tags", np.int32)
         columns = section.numbers("columns", np.int32, len(tags))
         ptr = section.cuts("ptr", len(columns), len(terminals))
         log_p = section.log_probabilities("log_p", len(columns))
-        return cls(terminals, tags, ptr, columns, log_p, section.manifest["kind"])
+        return cls(terminals, tags, ptr, columns, log_p, kind)
 
     # ------------------------------------------------------------------ sums
 

@@ -123,9 +123,13 @@ class Model:
         sizes = n_labels, extractor.n_attributes, extractor.n_bigram_attributes
         index = FeatureIndex.from_section(section.part("index"), *sizes)
         weights = section.finite("weights", index.n_features, np.float16, np.float32, np.float64)
-        base = HMM.from_section(section.part("base")) if "base" in section.manifest else None
+        hmm, words, decoding = (
+            section.optional("base"),
+            section.optional("dictionary"),
+            section.manifest.get("decoding", {}),
+        )
+        base = HMM.from_section(hmm) if hmm else None
         section.require(base is None or base.labels == labels, "base.labels", "are not those of the model")
-        words, decoding = section.part("dictionary"), section.manifest.get("decoding", {})
         section.require(_is_decoding(decoding, n_labels), "decoding", "is no way to decode")
         return cls(
             kind.name,
@@ -137,7 +141,7 @@ class Model:
             section.value("record", dict) if "record" in section.manifest else {},
             base,
             decoding,
-            TagDictionary.from_section(words, n_labels) if words.arrays else None,
+            TagDictionary.from_section(words, n_labels) if words else None,
         )
 
 

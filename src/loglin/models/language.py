@@ -61,14 +61,13 @@ def _predictor(section: Section) -> Predictor:
     different = len(set(words.strings)) == words.n_symbols and not set(RESERVED) & set(words.names.strings)
     section.require(different, "words", "are not all different")
     model: Predictor
-    if "n-grams" in section.manifest:
-        model = NGramModel.from_section(section.part("n-grams"), words)
+    if counted := section.optional("n-grams"):
+        model = NGramModel.from_section(counted, words)
     else:
         extractor = HistoryExtractor.from_section(section.part("histories"), words)
         size = words.n_predicted + len(extractor.targets)
         model = NextWordModel(extractor, section.finite("weights", size, below=LARGEST))
-    if "cache" in section.manifest:
-        cache = section.part("cache")
+    if cache := section.optional("cache"):
         return CacheModel(model, cache.whole("window"), cache.finite("theta", N_FEATURES, below=LARGEST))
     return model
 

@@ -105,7 +105,6 @@ class ParserModel:
 
     @classmethod
     def _of(cls, section: Section) -> ParserModel:
-        header = section.manifest
         grammar = Grammar(
             section.names("symbols"),
             section.array("binary", np.int32).reshape(-1, 3),
@@ -114,8 +113,9 @@ class ParserModel:
         section.require(grammar.is_consistent(), "binary, unary or symbols", "are no rules in their order")
         tags = section.rising("tags", np.int32, grammar.n_symbols)
         section.require(len(tags) > 0, "tags", "is empty")
-        tokens = TemplateExtractor.from_section(section.part("tokens")) if "tokens" in header else None
-        spans = SpanExtractor.from_section(section.part("spans")) if "spans" in header else None
+        words, brackets = section.optional("tokens"), section.optional("spans")
+        tokens = TemplateExtractor.from_section(words) if words else None
+        spans = SpanExtractor.from_section(brackets) if brackets else None
         labels = section.numbers("token.labels", np.uint16, len(tags))
         ptr = section.cuts("token.ptr", len(labels), tokens.n_attributes if tokens else 0)
         sizes = (spans.n_attributes, spans.n_split_attributes) if spans else (0, 0)
@@ -124,7 +124,7 @@ class ParserModel:
         base, lexicon = section.part("base"), Lexicon.from_section(section.part("lexicon"))
         section.require(np.array_equal(lexicon.tags, tags), "lexicon.tags", "are not those of the grammar")
         return cls(
-            None if header["coder"] is None else TreeCoder.from_dict(header["coder"]),
+            None if section.get("coder") is None else TreeCoder.from_dict(section.get("coder")),
             index,
             Base(base.log_probabilities("rules", grammar.n_rules), base.log_probabilities("roots", grammar.n_symbols)),
             lexicon,
