@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,23 @@ TASK = "language"
 LARGEST = 200.0  # of a weight that training could have found
 
 Arrays = dict[str, np.ndarray]
+
+
+@dataclass
+class PredictorModel:
+    """A language model and the record of its training."""
+
+    predictor: Predictor
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model; on failure an older file of that name is left as it was."""
+        save(path, self.predictor, self.record)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> PredictorModel:
+        """Open a model file; a damaged or foreign one is refused with a sentence."""
+        return cls(*load(path))
 
 
 def save(path: str | os.PathLike, model: Predictor, record: dict) -> None:
