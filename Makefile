@@ -21,11 +21,14 @@ lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
+# On all cores; a worker keeps neighboring tests, which share fixtures, until another has none left.
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+
 test: $(READY) lint
-	$(BIN)/pytest -m "not full"
+	$(PYTEST) -m "not full"
 
 test-full: $(READY) lint
-	$(BIN)/pytest
+	$(PYTEST)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py

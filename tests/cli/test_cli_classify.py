@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from loglin import LoglinError
 from loglin.cli.classifying import loaded_classifier
 from loglin.cli.main import cli
+from support.shell import run
 
 WORDS = {
     "food": ["flour", "oven", "bake", "sugar"],
@@ -20,13 +21,6 @@ WORDS = {
     "tech": ["chip", "code", "bug", "laptop"],
 }
 COMMON = ["the", "a", "of", "we", "they"]
-
-
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def failure(*arguments):

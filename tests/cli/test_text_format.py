@@ -6,17 +6,16 @@ import gzip
 import json
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loglin import Tagger
-from loglin.cli.main import cli
 from loglin.corpus import plaintext
 from loglin.corpus.files import detected_format
 from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
 from loglin.training.tagger_files import SENTENCES_AT_ONCE, read_raw, tagged
+from support.shell import run
 
 SENTENCES = [["the", "dog", "saw", "the", "saw"], ["the", "cat", "saw"], ["a", "dog"]]
 LABELS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["D", "N"]]
@@ -24,14 +23,6 @@ TAGGED = "".join(
     " ".join(f"{w}/{y}" for w, y in zip(*pair, strict=True)) + "\n" for pair in zip(SENTENCES, LABELS, strict=True)
 )
 COLUMNS = TAGGED.replace("\n", "\n\n").replace(" ", "\n").replace("/", " ")
-
-
-def run(*words, text: str | None = None) -> str:
-    result = CliRunner().invoke(cli, [str(w) for w in words], input=text)
-    if isinstance(result.exception, LoglinError):
-        raise result.exception
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +61,11 @@ def test_tagging_keeps_lines(model, tmp_path):
     assert out.splitlines()[:4] == ["#! author=A", "the/D dog/N saw/V", "", "a/D dog/N"]
     assert out.splitlines()[4].startswith("#!/")
     assert out.splitlines()[5] == ""
-    assert run("tag", model, "--format", "text", text="the dog\n") == "the/D dog/N\n"
+    assert run("tag", model, "--format", "text", given="the dog\n") == "the/D dog/N\n"
     run("tag", model, tmp_path / "raw.txt", "--format", "text", "-o", tmp_path / "out")
     assert (tmp_path / "out").read_text() == out
-    assert run("tag", model, "--format", "text", text="") == ""
-    assert run("tag", model, "--format", "text", text="\n\n") == "\n\n"
+    assert run("tag", model, "--format", "text", given="") == ""
+    assert run("tag", model, "--format", "text", given="\n\n") == "\n\n"
 
 
 def test_probabilities_need_json(model, tmp_path):
@@ -129,7 +120,7 @@ def _marked(word: str) -> bool:
 def test_many_lines(model):
     """Lines are read in stretches; blank ones may fill a stretch."""
     n = SENTENCES_AT_ONCE + 5
-    out = run("tag", model, "--format", "text", text="\n" * n + "the dog\n" * n)
+    out = run("tag", model, "--format", "text", given="\n" * n + "the dog\n" * n)
     assert out == "\n" * n + "the/D dog/N\n" * n
 
 
@@ -137,8 +128,8 @@ def test_many_lines(model):
 def test_labels_that_cannot_be_written(tmp_path, label):
     Tagger(max_iter=2).fit([["a", "b"]], [[label, "X"]]).save(tmp_path / "model")
     with pytest.raises(LoglinError, match=f"the tag {label!r} cannot stand in word/TAG"):
-        run("tag", tmp_path / "model", "--format", "text", text="a\n")
-    assert run("tag", tmp_path / "model", "--format", "text", "--json", text="a\n")
+        run("tag", tmp_path / "model", "--format", "text", given="a\n")
+    assert run("tag", tmp_path / "model", "--format", "text", "--json", given="a\n")
 
 
 def test_models_of_attributes(tmp_path):

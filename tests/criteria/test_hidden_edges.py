@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from test_bad_input import check_sentence, run
 
 from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
 from loglin.optimize.record import StopTraining
 from loglin.training.latent import _rounds, unlabeled_value
+from support.shell import check_sentence, program
 
 WORDS = {"they": ["PRON"], "can": ["AUX", "NOUN"], "fish": ["NOUN", "VERB"], "the": ["DET"], "swim": ["VERB"]}
 SENTENCES = [s.split() for s in ("they can fish", "the fish can swim", "the can", "they swim")]
@@ -167,7 +167,9 @@ def folder(tmp_path):
 
 def test_grid_in_the_shell(folder):
     arguments = ["train", "raw.txt", "--criterion", "em", "--dictionary", "D", "-o", "m", "--quiet"]
-    code, out, _ = run(folder, [*arguments, "--dev", "raw.txt", "--grid", "seed=1,2", "--grid", "cutoff=1", "--json"])
+    code, out, _ = program(
+        folder, [*arguments, "--dev", "raw.txt", "--grid", "seed=1,2", "--grid", "cutoff=1", "--json"]
+    )
     assert code == 0
     assert [t["parameters"] for t in json.loads(out)["selection"]["trials"]] == [
         {"seed": 1, "cutoff": 1},
@@ -178,14 +180,14 @@ def test_grid_in_the_shell(folder):
         (["--gold", "raw.txt"], "--gold is for the trials of --grid"),
         (["--dev", "raw.txt", "--grid", "labels=2,3"], "--grid names 'labels'"),
     ):
-        code, _, err = run(folder, [*arguments, *more])
+        code, _, err = program(folder, [*arguments, *more])
         check_sentence(code, err, part)
 
 
 def test_labels_known_in_part_in_the_shell(folder):
     """--partial heeds the labels that DATA has; the words are of one column."""
     train = ["train", "part.conll", "--criterion", "em", "--dictionary", "D", "--json", "-o", "m"]
-    code, out, _ = run(folder, [*train, "--partial"])
+    code, out, _ = program(folder, [*train, "--partial"])
     assert code == 0
     X, y = [["they", "can", "fish"], ["the", "can"]], [[None, {"AUX", "NOUN"}, "VERB"], ["DET", None]]
     expected = tagger("em").fit(X, y).model_.record["objective"]
@@ -194,7 +196,7 @@ def test_labels_known_in_part_in_the_shell(folder):
 
 def test_hidden_markov_models_are_not_pruned(folder):
     tagger("em").fit(SENTENCES).save(folder / "em")
-    code, _, err = run(folder, ["prune", "em", "-o", "less"])
+    code, _, err = program(folder, ["prune", "em", "-o", "less"])
     check_sentence(code, err, "no weights to prune")
 
 

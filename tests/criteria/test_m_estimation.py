@@ -9,27 +9,24 @@ import re
 
 import numpy as np
 import pytest
-from test_expectations import counted
-from test_likelihood import CONDITIONED, problem
-from test_model import rewritten
 
 from loglin import LoglinError, Tagger
 from loglin.corpus.columns import from_sentences
-from loglin.corpus.labels import Gold, gold_of_sequences
+from loglin.corpus.labels import gold_of_sequences
 from loglin.criteria.m_estimation import expected_features
 from loglin.criteria.settings import checked_settings
 from loglin.demo.ingredients import generate
-from loglin.features.design import Design, Incidence
-from loglin.features.index import build_index
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.objectives.exponential import ExponentialLoss, sentence_features
-from loglin.optimize.lbfgs import minimize
-from loglin.optimize.newton import minimize_newton
-from loglin.optimize.penalties import Penalized
 from loglin.problems.problem import Problem
 from loglin.threads import Threads
+from support.chains import CONDITIONED, problem
+from support.errors import refused
+from support.hmms import counted
+from support.losses import loss_of, solved
+from support.model_files import header_of, rewritten
 
 SOLVERS = ("dual", "lbfgs", "newton")
 
@@ -43,36 +40,6 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%suffix[0,0,2]\nB\n"
 
 
 # ---------------------------------------------------------------------- known answers of notes/m_estimation.md
-
-
-def loss_of(rows, expected, weights=None) -> ExponentialLoss:
-    """The loss of sentences whose features are the given numbers: one token and one label each."""
-    rows = np.array(rows, float)
-    sentence, feature = np.nonzero(rows)
-    ptr = np.concatenate([[0], np.cumsum((rows != 0).sum(axis=1))])
-    tokens = Incidence(ptr, feature.astype(np.int32), rows[sentence, feature])
-    n = len(rows)
-    design = Design(np.arange(n + 1), tokens, Incidence.empty(n), rows.shape[1], 0)
-    gold = Gold.certain(np.zeros(n, int), 1)
-    index = build_index(design, gold, True, False, 1)
-    return ExponentialLoss(sentence_features(design, gold, index), np.array(expected, float), weights, np.float64)
-
-
-def solved(loss: ExponentialLoss, solver: str, l2: float = 0.0) -> tuple[np.ndarray, float]:
-    start = np.zeros(loss.n_features)
-    if solver == "dual":
-        weights, value, _ = loss.dual_ascent(l2, 1e-17, 500, 0, lambda *_: None)  # until rounding is reached
-        return weights, value
-    if solver == "lbfgs":
-        result = minimize(Penalized(loss, l2), start, tol=1e-15, gradient_tol=1e-11)
-    else:
-
-        def product(w, v):
-            return loss.hessian_product(w, v) + l2 * v
-
-        result = minimize_newton(Penalized(loss, l2), product, start, tol=1e-17)
-    assert result.converged
-    return result.weights, result.value
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -434,13 +401,6 @@ def test_input_only_features_change_the_weights_but_not_their_number():
 # ---------------------------------------------------------------------- what is refused
 
 
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert part in str(caught.value), caught.value
-
-
 def test_a_base_model_that_holds_the_data_impossible():
     base = HMM.of(["A", "B"], [[0.5, 0, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]], [[[1.0], [1.0]]], [["a"]])
     tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", settings={"base": base})
@@ -495,14 +455,8 @@ def saved(tmp_path):
     return path
 
 
-def header_of(path) -> dict:
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["loglin"])
-
-
 def test_the_file_holds_the_base_model(saved):
-    header = header_of(saved)
+    header = header_of(saved)[1]
     assert header["version"] == 2
     assert header["base"]["labels"] == ["X", "Y", "O"]
     assert header["base"]["order"] == 2
@@ -517,7 +471,7 @@ def test_models_without_a_base_are_still_of_version_1(tmp_path):
     for settings in ({"keep_base": False}, {"base": sampler}):
         tagger = Tagger("m-estimation", template=TEMPLATE, settings=settings, max_iter=2).fit(*TRAIN)
         tagger.save(tmp_path / "m")
-        assert header_of(tmp_path / "m")["version"] == 1
+        assert header_of(tmp_path / "m")[1]["version"] == 1
 
 
 def test_truncated_at_every_length(saved):

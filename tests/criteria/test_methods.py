@@ -9,9 +9,6 @@ import re
 
 import numpy as np
 import pytest
-from test_bad_input import check_sentence, run, snapshot
-from test_criteria import known, parts_of
-from test_likelihood import CONDITIONED, PLAIN, problem
 
 import oracle
 from loglin import LoglinError, Tagger
@@ -20,6 +17,8 @@ from loglin.criteria.settings import CRITERIA, LATENT, PARTIAL, checked_settings
 from loglin.decoding.chains import Decoder
 from loglin.demo.ingredients import generate
 from loglin.models.chain import Model
+from support.chains import CONDITIONED, PLAIN, known, parts_of, problem
+from support.shell import check_sentence, program, snapshot
 
 
 def split(lines):
@@ -245,13 +244,13 @@ SUPERVISED = [criterion for criterion in CRITERIA if criterion not in LATENT]  #
 def test_command_line(folder, criterion):
     settings = [word for pair in GIVEN[criterion] for word in ("--set", pair)]
     arguments = ["train", "data", "-o", "model", "--criterion", criterion, *settings, "--max-iter", 20, "--json"]
-    code, out, err = run(folder, arguments)
+    code, out, err = program(folder, arguments)
     assert (code, err) == (0, "")
     assert json.loads(out)["stopped"]
-    code, out, _ = run(folder, ["eval", "model", "test", "--json"])
+    code, out, _ = program(folder, ["eval", "model", "test", "--json"])
     assert code == 0
     assert json.loads(out)["accuracy"] > MAJORITY
-    code, out, _ = run(folder, ["tag", "model", "test", "--marginals"])
+    code, out, _ = program(folder, ["tag", "model", "test", "--marginals"])
     assert code == 0
     assert out.count("\n") >= sum(map(len, TEST[0][:60]))
 
@@ -273,7 +272,7 @@ def test_command_line(folder, criterion):
 )
 def test_bad_settings_on_the_command_line(folder, arguments, parts):
     before = snapshot(folder)
-    code, out, err = run(folder, ["train", "data", "-o", "out", "--quiet", *arguments])
+    code, out, err = program(folder, ["train", "data", "-o", "out", "--quiet", *arguments])
     check_sentence(code, err, *parts)
     assert out == ""
     assert snapshot(folder) == before
@@ -292,7 +291,7 @@ def test_data_without_labels(folder, criterion):
         ("unknown", "no token has a label"),
         *([] if criterion in PARTIAL else [("partly", f"criterion {criterion} needs one certain label")]),
     ):
-        code, out, err = run(folder, ["train", name, "-o", "out", "--partial", "--criterion", criterion, "--quiet"])
+        code, out, err = program(folder, ["train", name, "-o", "out", "--partial", "--criterion", criterion, "--quiet"])
         check_sentence(code, err, part)
         assert out == ""
     assert snapshot(folder) == before
@@ -301,7 +300,7 @@ def test_data_without_labels(folder, criterion):
 def test_attributes_have_no_generative_model(folder):
     (folder / "a.crfsuite").write_text("A\tw\nB\tv\n")
     for criterion in ("hmm", "m-estimation"):
-        code, _, err = run(folder, ["train", "a.crfsuite", "-o", "out", "--criterion", criterion, "--quiet"])
+        code, _, err = program(folder, ["train", "a.crfsuite", "-o", "out", "--criterion", criterion, "--quiet"])
         check_sentence(code, err, "ready-made attributes; give words and a template")
 
 

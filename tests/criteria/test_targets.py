@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.reproduce import np_chunks
 from loglin.reproduce.piecewise_table1 import Size, _pos_task
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

@@ -19,19 +19,7 @@ from loglin.optimize.lbfgs import minimize
 from loglin.optimize.penalties import Penalized
 from loglin.optimize.record import StopTraining
 from loglin.threads import Threads
-
-
-def bowl(n=30, seed=0):
-    """A badly scaled convex quadratic: value and gradient, and its minimum."""
-    rng = np.random.default_rng(seed)
-    scales = 10 ** rng.uniform(-2, 2, n)
-    target = rng.normal(size=n)
-
-    def function(w):
-        d = w - target
-        return float(0.5 * (scales * d) @ d) + 1.0, scales * d
-
-    return function, scales, target
+from support.losses import bowl
 
 
 def test_lbfgs_finds_the_minimum():

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
-from test_optimize import bowl
 
 import oracle
 from loglin import LoglinError, MaxEnt, Tagger
@@ -39,6 +38,7 @@ from loglin.optimize.scaling import scale_generalized, scale_improved
 from loglin.optimize.separation import recession, unbounded
 from loglin.optimize.solvers import solve_by
 from loglin.threads import Threads
+from support.losses import bowl
 
 GENERAL = [name for name in OPTIMIZERS if name not in ("auto", "lbfgs")]
 NOTHING = np.empty(0, np.int32)

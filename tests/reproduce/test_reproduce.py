@@ -9,12 +9,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from test_bad_input import check_sentence, refused, run
 
 from loglin import reproduce
 from loglin.errors import LoglinError
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
+from support.shell import check_sentence, program, refused
 
 ROWS = [
     Row("HMM", "F1", 89.0, 88.5),
@@ -122,17 +122,17 @@ def test_figures_refuse(tmp_path):
 
 
 def test_list(tmp_path):
-    code, out, err = run(tmp_path, ["reproduce"])
+    code, out, err = program(tmp_path, ["reproduce"])
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == list(reproduce.TABLES)
     assert all(len(line) <= 100 for line in out.splitlines())
-    code, out, _ = run(tmp_path, ["reproduce", "--json"])
+    code, out, _ = program(tmp_path, ["reproduce", "--json"])
     assert list(json.loads(out)) == list(reproduce.TABLES)
 
 
 def test_run_writes_and_prints(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--threads", 1])
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--threads", 1])
     assert code == 0
     assert err == "half way\n"
     assert out.startswith(a_table().text())
@@ -141,7 +141,7 @@ def test_run_writes_and_prints(tmp_path, fake):
     full = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert set(full) == {"fake.json", "fake.md", "fake-times.png"}
     assert full["fake-times.png"].startswith(PNG)
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--quick", "--json"])
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--quick", "--json"])
     assert (code, err) == (0, "")
     assert json.loads(out) == json.loads((folder / "fake-quick.json").read_text())
     assert json.loads(out)["figures"] == ["fake-quick-times.png"]
@@ -151,7 +151,7 @@ def test_run_writes_and_prints(tmp_path, fake):
 
 def test_another_folder(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    assert run(tmp_path, ["reproduce", "fake", "--output", "a/b"])[0] == 0
+    assert program(tmp_path, ["reproduce", "fake", "--output", "a/b"])[0] == 0
     assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {"fake.json", "fake.md", "fake-times.png"}
 
 
@@ -208,7 +208,7 @@ def test_missing_data(tmp_path, fake, monkeypatch):
     monkeypatch.setattr(sys.modules["loglin.reproduce.fake"], "DRAWS", False)
     monkeypatch.setenv("LOGLIN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code, out, err = run(tmp_path, ["reproduce", "fake"])
+    code, out, err = program(tmp_path, ["reproduce", "fake"])
     check_sentence(code, err, "treebank was not found", "LOGLIN_DATA")
     assert out == ""
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets, reuters, senseval
 from loglin.corpus.ppattach import Attachment
 from loglin.reproduce import (
@@ -20,6 +19,7 @@ from loglin.reproduce import (
     text_categorization,
     word_sense,
 )
+from support.corpora import corpus_folder
 
 
 def ours(table) -> dict[str, float]:

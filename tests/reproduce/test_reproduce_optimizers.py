@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin import reproduce
 from loglin.corpus import datasets
 from loglin.criteria.settings import OPTIMIZERS
 from loglin.reproduce import optimizers
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

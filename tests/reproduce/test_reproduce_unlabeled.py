@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
 from loglin.demo.ingredients import generate
@@ -39,6 +38,7 @@ from loglin.reproduce.unlabeled_tagging import (
     full_dictionary,
 )
 from loglin.training.latent import unlabeled_value
+from support.corpora import corpus_folder
 
 PAPER = "contrastive_estimation.txt"
 

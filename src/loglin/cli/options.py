@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from loglin.criteria.settings import OPTIMIZERS
 from loglin.errors import LoglinError
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
@@ -22,9 +21,6 @@ label_column = click.option(
     default=-1,
     show_default=True,
     help="Column of the labels, from 0, or from -1 backwards.",
-)
-optimizer = click.option(
-    "--optimizer", type=click.Choice(OPTIMIZERS), default="auto", show_default=True, help="How weights are found."
 )
 decoding = click.option(
     "--decoding",
@@ -44,6 +40,9 @@ text_format = click.option(
     help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns). text: a sentence a line, with labels "
     "word/TAG.",
 )
+
+
+GERUNDS = {"read": "reading", "features": "features", "train": "training"}  # parts of a command's seconds
 
 
 def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True) -> dict[str, Any]:

@@ -25,11 +25,12 @@ from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.models.chain import Model
+from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
 from loglin.threads import Threads
 from loglin.training.fit import fit
-from loglin.training.held_out import HeldOutLabels
+from loglin.training.held_out import METRICS, HeldOutLabels
 from loglin.training.tagger_evaluation import Labeled
 
 
@@ -130,6 +131,22 @@ class Tagger(WithCriterion):
 
     # ------------------------------------------------------------------ training
 
+    @property
+    def hides_labels(self) -> bool:
+        """Whether the criterion learns from text whose labels are hidden."""
+        return isinstance(self.chosen_criterion(), HiddenLabels)
+
+    def check(self) -> None:
+        """Refuse wrong parameters before any data are read."""
+        chosen = self.chosen_criterion()
+        self._options(chosen, None)
+        self._new_run(chosen)
+        if self.dev_metric not in METRICS:
+            raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
+
+    def _new_run(self, chosen: Criterion) -> Run:
+        return self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
+
     def fit(
         self,
         X: Iterable | Corpus,
@@ -145,8 +162,7 @@ class Tagger(WithCriterion):
         chosen = self.chosen_criterion()
         sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
         options = self._options(chosen, sample_weight)
-        run = self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
-        threads = Threads(self.threads)
+        run, threads = self._new_run(chosen), Threads(self.threads)
         extractor = self._new_extractor(sentences, chosen)
         inputs = self._input(extractor, sentences)
         design = extractor.fit(inputs, self.min_count)
@@ -189,18 +205,17 @@ class Tagger(WithCriterion):
     ) -> TemplateExtractor | AttributeExtractor:
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
-        hides = isinstance(chosen, HiddenLabels)
         words = isinstance(sentences, Corpus)
         if not isinstance(sentences, Corpus):
             token = next((t for sentence in sentences for t in sentence), None)
             if token is None:
                 raise LoglinError("there are no tokens to learn from; give at least one sentence")
             words = isinstance(token, str)
-            if hides and (self.features is not None or not isinstance(token, str | tuple)):
+            if isinstance(chosen, HiddenLabels) and (self.features is not None or not isinstance(token, str | tuple)):
                 raise LoglinError(
                     "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
                 )
-        if hides and self.template is None:
+        if isinstance(chosen, HiddenLabels) and self.template is None:
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
@@ -244,6 +259,8 @@ class Tagger(WithCriterion):
         check_is_fitted(self, "model_")
         if self.constrain != self._decoder.constrain:
             self._decoder = Decoder(self.model_, self.threads, self.constrain)
+        if isinstance(X, Corpus):
+            return self._decoder, self._decoder.design(X), X.sentences()
         sentences = [list(sentence) for sentence in X]
         if isinstance(self.model_.extractor, AttributeExtractor) and self.features is None:
             token = next((t for s in sentences for t in s), None)
