@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loglin.training.latent import _rounds, unlabeled_value
 
 from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
 from loglin.optimize.record import StopTraining
-from loglin.training.latent import _rounds, unlabeled_value
 from support.shell import check_sentence, program
 
 WORDS = {"they": ["PRON"], "can": ["AUX", "NOUN"], "fish": ["NOUN", "VERB"], "the": ["DET"], "swim": ["VERB"]}

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 import pytest
+from loglin.problems.problem import Problem
 
 from loglin import LoglinError, Tagger
 from loglin.corpus.columns import from_sentences
@@ -20,7 +21,6 @@ from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.objectives.exponential import ExponentialLoss, sentence_features
-from loglin.problems.problem import Problem
 from loglin.threads import Threads
 from support.chains import CONDITIONED, problem
 from support.errors import refused

@@ -103,10 +103,10 @@ def test_files_names_and_unseen_words(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kind": "gaussian"}, "kind is 'gaussian'; choose multinomial or bernoulli"),
+        ({"kind": "gaussian"}, "kind is 'gaussian'; choose multinomial, bernoulli"),
         ({"alpha": -1}, "alpha is -1"),
         ({"alpha": float("nan")}, "alpha is nan"),
-        ({"objective": "both"}, "choose joint or conditional"),
+        ({"objective": "both"}, "choose joint, conditional"),
         ({"objective": "conditional", "alpha": 0}, "no maximum"),
         ({"class_prior": {0: 0.5, 1: 0.2, 2: 0.2}}, "in all 1"),
         ({"class_prior": {0: 0.5, 7: 0.5}}, "give each class"),

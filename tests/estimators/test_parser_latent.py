@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loglin.training.latent import unlabeled_value
 
 import oracle
 from loglin.corpus.columns import from_sentences
@@ -18,7 +19,6 @@ from loglin.generative.pcfg import PCFG
 from loglin.grammars import files
 from loglin.neighborhoods import neighborhood
 from loglin.optimize.record import StopTraining
-from loglin.training.latent import unlabeled_value
 from loglin.training.parser_latent import (
     WordTypes,
     brackets_of,

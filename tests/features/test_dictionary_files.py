@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loglin.training.chains import Options
 from sklearn.base import clone
 
 from loglin import Tagger
@@ -28,7 +29,6 @@ from loglin.features.dictionary import (
     write_dictionary,
 )
 from loglin.models.chain import Model
-from loglin.training.chains import Options
 from support.corpora import corpus_folder
 from support.errors import refused_with_remedy
 from support.model_files import header_of

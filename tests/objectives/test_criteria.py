@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from loglin.criteria.chain import make_method
+from loglin.problems.problem import Problem
 
 import oracle
 from loglin.corpus.labels import Gold
-from loglin.criteria.chain import make_method
 from loglin.criteria.settings import checked_settings
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
@@ -19,7 +20,6 @@ from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.objectives.local import Instances, LocalLikelihood
 from loglin.objectives.sentences import local_marginals, scaled_likelihood
 from loglin.objectives.stochastic import StochasticLearner
-from loglin.problems.problem import Problem
 from loglin.threads import Threads
 from support.chains import CONDITIONED, PLAIN, classification, known, parts_of, problem
 from support.definitions import COST_TEXT, defined

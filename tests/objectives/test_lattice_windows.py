@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from loglin.training.latent import lattice_text, unlabeled_value
 
 import oracle
 from loglin import LoglinError, Tagger
@@ -18,7 +19,6 @@ from loglin.neighborhoods import WordLattices, neighborhood
 from loglin.neighborhoods.windows import widened
 from loglin.problems import readings
 from loglin.problems.lattices import TokenTypes, features_and_contrasts
-from loglin.training.latent import lattice_text, unlabeled_value
 from support.hidden_labels import PARTLY, SENTENCES, WORDS, criterion_of, untrained
 
 N_WORDS = 4

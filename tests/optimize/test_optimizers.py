@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loglin.optimize.solvers import solve_by
 from scipy.optimize import minimize as scipy_minimize
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
@@ -36,7 +37,6 @@ from loglin.optimize.penalties import Penalized
 from loglin.optimize.record import StopTraining
 from loglin.optimize.scaling import scale_generalized, scale_improved
 from loglin.optimize.separation import recession, unbounded
-from loglin.optimize.solvers import solve_by
 from loglin.threads import Threads
 from support.losses import bowl
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from loglin.training.latent import unlabeled_value
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
@@ -37,7 +38,6 @@ from loglin.reproduce.unlabeled_tagging import (
     contrastive,
     full_dictionary,
 )
-from loglin.training.latent import unlabeled_value
 from support.corpora import corpus_folder
 
 PAPER = "contrastive_estimation.txt"

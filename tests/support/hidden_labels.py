@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from loglin.training.chains import _dictionary, _problem
+from loglin.training.latent import lattice_criterion, possible_labels
+from loglin.training.options import Options, labels_of
 
 from loglin import Tagger
 from loglin.corpus.columns import from_sentences
 from loglin.criteria.settings import checked_settings
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.training.chains import _dictionary, _problem
-from loglin.training.latent import lattice_criterion, possible_labels
-from loglin.training.options import Options, labels_of
 
 WORDS = {"a": ["X"], "b": ["X", "Y"], "c": ["Y", "Z"], "d": ["X", "Y", "Z"], "see": ["Z", "X"]}
 

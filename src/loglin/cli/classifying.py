@@ -14,7 +14,6 @@ import click
 from loglin.cli import examples as files
 from loglin.cli import options as shared
 from loglin.cli.examples import Example, example_format
-from loglin.criteria.settings import NAIVE_BAYES
 from loglin.errors import LoglinError
 
 
@@ -75,6 +74,7 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
 
 def loaded_classifier(path: str, threads: int | None = None) -> Any:
     """The classifier of a model file."""
+    from loglin.criteria.registry import criteria
     from loglin.estimators import MaxEnt, NaiveBayes
     from loglin.features.attributes import AttributeExtractor
     from loglin.models.chain import Model
@@ -86,7 +86,7 @@ def loaded_classifier(path: str, threads: int | None = None) -> Any:
         raise LoglinError(
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
-    face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
+    face = NaiveBayes if model.record.get("criterion") in criteria("joint") else MaxEnt
     estimator = face.from_model(model, threads)
     if model.task == "rank":
         estimator.set_params(features=operator.getitem)

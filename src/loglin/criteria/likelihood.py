@@ -64,14 +64,14 @@ class LikelihoodOfWords(Criterion):
         def solve(first: np.ndarray | None, run: Run) -> Any:
             objective = next_word_likelihood(problem)
             start = problem.word_shares() if first is None else first
-            search = minimize_scaled if by.is_default else _minimize
+            search = _minimize_scaled if by.is_default else _minimize
             result = search(objective, problem, run, start)
             if not math.isfinite(result.value):
                 raise LoglinError("the objective is no finite number; give smaller variances")
             result.more = {"touches": objective.touches}
             return result
 
-        return Way(solve, problem.model)
+        return Way(solve, problem.model, objective=lambda dtype: next_word_likelihood(problem))
 
 
 def next_word_likelihood(problem: HistoryProblem) -> NextWordLikelihood:
@@ -83,14 +83,14 @@ def next_word_likelihood(problem: HistoryProblem) -> NextWordLikelihood:
     return NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, problem.threads)
 
 
-def minimize_scaled(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
+def _minimize_scaled(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
     """L-BFGS in variables scaled by the counts of the features."""
     from loglin.optimize.lbfgs import minimize
     from loglin.optimize.penalties import Penalized
 
     l2 = problem.penalties.l2
-    scale, limits = (objective.observed + l2) ** -SCALE_POWER, {"max_iter": run.max_iter, "tol": run.tol}
-    return minimize(Penalized(objective, l2), start, scale=scale, reporter=run.reporter, **limits)
+    scale, penalized = (objective.observed + l2) ** -SCALE_POWER, Penalized(objective, l2)
+    return minimize(penalized, start, scale=scale, max_iter=run.max_iter, tol=run.tol, reporter=run.reporter)
 
 
 def _minimize(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:

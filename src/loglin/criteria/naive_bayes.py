@@ -64,8 +64,10 @@ class JointModel(Criterion):
         from loglin.optimize.lbfgs import minimize
 
         inner = likelihood(problem, np.float64)
-        objective = NaiveBayesLikelihood(inner, problem.unpenalized, self.kind, self.alpha)
-        start = objective.parameters(self.table(problem).ravel())
+        start, intercept = self.table(problem).ravel(), problem.unpenalized
+        assert intercept is not None
+        objective = NaiveBayesLikelihood(inner, intercept, self.kind, self.alpha)
+        start = objective.parameters(start)
         result = minimize(objective, start, max_iter=run.max_iter, tol=run.tol, reporter=run.reporter)
         result.weights = objective.weights(result.weights)
         return result

@@ -128,8 +128,11 @@ class LanguageModel(WithCriterion):
 
     # ------------------------------------------------------------------ training
 
-    def checked(self) -> tuple[Criterion, LanguageOptions, Run]:
-        """The criterion, the features and the search that the parameters ask for; refuses wrong ones without a text."""
+    def check(self) -> None:
+        """Refuse wrong parameters before any text is read."""
+        self._checked_parameters()
+
+    def _checked_parameters(self) -> tuple[Criterion, LanguageOptions, Run]:
         chosen = self.chosen_criterion()
         options = LanguageOptions(
             self.features, self.vocabulary, self.min_count, self.variances, self.window, self.trigger_window,
@@ -144,7 +147,7 @@ class LanguageModel(WithCriterion):
     def fit(self, text: Lines, y: object = None, start: Predictor | None = None) -> LanguageModel:
         """Learn from a text; ``start`` is a log-linear language model whose weights training begins with."""
         began = time.perf_counter()
-        chosen, options, run = self.checked()
+        chosen, options, run = self._checked_parameters()
         problem = HistoryProblem.of(self._text(text), options, classes=self.classes, threads=Threads(self.threads))
         require_sentences(problem)
         held_out = None if self.dev is None else HeldOutText(self._text(self.dev), problem.words)

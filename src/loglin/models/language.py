@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,20 @@ class PredictorModel:
 
     predictor: Predictor
     record: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of a log-linear model: (features,)."""
+        return self._next_word.weights
+
+    @weights.setter
+    def weights(self, weights: np.ndarray) -> None:
+        self.predictor = replace(self._next_word, weights=weights)
+
+    @property
+    def _next_word(self) -> NextWordModel:
+        assert isinstance(self.predictor, NextWordModel)  # counted models have no weights
+        return self.predictor
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
