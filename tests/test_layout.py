@@ -80,7 +80,7 @@ def test_test_files_share_code_through_support_alone():
     [
         ("import loglin", ("numpy", "numba", "sklearn")),
         ("import loglin.cli.main", ("numpy", "numba", "sklearn")),
-        ("import loglin.cli.tagging, loglin.training.tagger_files", ("sklearn", "scipy.sparse", "scipy.optimize")),
+        ("import loglin.cli.tagging, loglin.decoding.tagged_text", ("sklearn", "scipy.sparse", "scipy.optimize")),
     ],
 )
 def test_imports_are_lazy(code, forbidden):

@@ -13,7 +13,7 @@ import pytest
 
 import oracle
 from loglin.drawing.lattice_svg import MANY, MOST, RADIUS, layout, svg
-from loglin.drawing.lattices import Drawing
+from loglin.drawing.lattices import LatticeDrawing
 from loglin.neighborhoods import neighborhood
 from support.shell import refusal, run
 
@@ -22,7 +22,7 @@ SENTENCE = "natural language is a delicate thing"
 
 def drawing(name, words):
     tokens = list(dict.fromkeys(words))
-    return Drawing.of(neighborhood(name).lattices([[tokens.index(w) for w in words]], len(tokens)), 0, tokens)
+    return LatticeDrawing.of(neighborhood(name).lattices([[tokens.index(w) for w in words]], len(tokens)), 0, tokens)
 
 
 def test_the_lattice_as_text():
@@ -168,7 +168,7 @@ def test_crowded_pictures_are_drawn_and_too_large_ones_refused(tmp_path):
 
 def test_two_words_to_the_same_state_share_an_arc():
     lattices = neighborhood(lambda x: [[1, 3], [2, 3]]).lattices([[0, 3]], 4)
-    both = Drawing.of(lattices, 0, ["w", "a", "b", "c"])
+    both = LatticeDrawing.of(lattices, 0, ["w", "a", "b", "c"])
     assert ["a", "b"] in both.between().values()
     assert "a\\nb" in both.dot()
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from loglin import Tagger
 from loglin.corpus import plaintext
-from loglin.corpus.files import detected_format
+from loglin.corpus.formats import SENTENCES_AT_ONCE, detected, named
+from loglin.corpus.tagged import read_raw
 from loglin.decoding.chains import Decoder
+from loglin.decoding.tagged_text import tagged
 from loglin.errors import LoglinError
-from loglin.training.tagger_files import SENTENCES_AT_ONCE, read_raw, tagged
 from support.shell import run
 
 SENTENCES = [["the", "dog", "saw", "the", "saw"], ["the", "cat", "saw"], ["a", "dog"]]
@@ -106,7 +107,7 @@ def test_what_is_written_can_be_read_again(writer, tmp_path_factory, sentences):
     path.write_text("".join(" ".join(["\\" * _marked(s[0]) + s[0], *s[1:]]) + "\n" for s in sentences))
     assert plaintext.read(path).sentences() == sentences
     decoder = Decoder(writer.model_)
-    out.write_bytes(b"".join(piece for _, piece in tagged(decoder, str(path), "text", "utf-8", False, None, False)))
+    out.write_bytes(b"".join(piece for _, piece in tagged(decoder, str(path), named("text"))))
     expected = writer.predict(sentences)
     found = plaintext.read(out, tagged=True).corpus.sentences()
     assert found == [list(zip(s, y, strict=True)) for s, y in zip(sentences, expected, strict=True)]
@@ -145,10 +146,11 @@ def test_models_of_attributes(tmp_path):
 
 def test_formats_by_name():
     """Labelled .txt files are columns, as they always were."""
-    assert detected_format("a.txt") == detected_format("a") == detected_format("a", labeled=False) == "conll"
-    assert detected_format("a.txt", labeled=False) == detected_format("a.txt.gz", labeled=False) == "text"
-    assert detected_format("a.txt", "conll", labeled=False) == "conll"
-    assert detected_format("a.jsonl", labeled=False) == "jsonl"
+    assert detected("a.txt") == detected("a") == detected("a", labeled=False) == named("conll")
+    assert detected("a.txt", labeled=False) == detected("a.txt.gz", labeled=False) == named("text")
+    assert detected("a.txt", "conll", labeled=False) == named("conll")
+    assert detected("a.jsonl", labeled=False) == named("jsonl")
+    assert detected("a.conllu") == detected("a.conllu.gz") == named("conllu")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_formats_by_name():
 )  # fmt: skip
 def test_raw(tmp_path, kind, text, column, expected):
     (tmp_path / "raw").write_text(text)
-    assert read_raw(str(tmp_path / "raw"), kind, "utf-8", column).sentences() == expected
+    assert read_raw(str(tmp_path / "raw"), named(kind), label_column=column).sentences() == expected
 
 
 @pytest.mark.parametrize(
@@ -187,10 +189,10 @@ def test_raw(tmp_path, kind, text, column, expected):
 def test_raw_refusals(tmp_path, kind, text, message):
     (tmp_path / "raw").write_text(text)
     with pytest.raises(LoglinError, match=message):
-        read_raw(str(tmp_path / "raw"), kind)
+        read_raw(str(tmp_path / "raw"), named(kind))
 
 
 def test_raw_column_that_is_not_there(tmp_path):
     (tmp_path / "raw").write_text("a X\n")
     with pytest.raises(LoglinError, match="no column 2"):
-        read_raw(str(tmp_path / "raw"), "conll", "utf-8", 2)
+        read_raw(str(tmp_path / "raw"), named("conll"), label_column=2)

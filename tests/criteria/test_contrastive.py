@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-from loglin.training.latent import unlabeled_value
 
 import oracle
 from loglin import LoglinError, Tagger, select_tagger
@@ -17,6 +16,7 @@ from loglin.corpus.trees import read
 from loglin.decoding.chains import Decoder
 from loglin.models.chain import Model
 from loglin.neighborhoods import Transducer
+from loglin.problems.hidden import unlabeled_value
 from support.corpora import corpus_folder
 from support.hidden_labels import PARTLY, SENTENCES, WORDS, criterion_of, untrained
 from support.shell import check_sentence, program

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from loglin.training.latent import _rounds, unlabeled_value
 
 from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
+from loglin.criteria import Contrastive
+from loglin.optimize.penalties import Penalties
 from loglin.optimize.record import StopTraining
+from loglin.problems.hidden import unlabeled_value
 from support.shell import check_sentence, program
+from support.solving import run_of
 
 WORDS = {"they": ["PRON"], "can": ["AUX", "NOUN"], "fish": ["NOUN", "VERB"], "the": ["DET"], "swim": ["VERB"]}
 SENTENCES = [s.split() for s in ("they can fish", "the fish can swim", "the can", "they swim")]
@@ -117,16 +119,15 @@ def test_an_interrupted_round_is_judged_without_annealing():
     calls, penalty = [], np.full(2, 0.5)
 
     class Criterion:
-        n_features, stochastic, evaluations, epochs, beta = 2, None, 0, 0.0, 1.0
+        n_features, evaluations, epochs, beta = 2, 0, 0.0, 1.0
 
         def __call__(self, weights):
             calls.append(self.beta)
             return float(np.sum((weights - 1) ** 2)) - (100.0 if self.beta < 1 else 0.0), 2 * (weights - 1)
 
-    settings = {"annealing": 0.5, "annealing_rate": 1.5}
-    problem = SimpleNamespace(l1=0 * penalty, l2=penalty)
-    options = SimpleNamespace(max_iter=50, seed=0, tol=1e-9, optimizer="auto")
-    found = _rounds(Criterion(), np.zeros(2), settings, problem, options, None, lambda: "asked")
+    annealed = Contrastive(annealing=0.5, annealing_rate=1.5)
+    run = run_of(stop=lambda: "asked", max_iter=50, tol=1e-9)
+    found = annealed.rounds(Criterion(), np.zeros(2), Penalties(0 * penalty, penalty), run)
     expected = np.sum((found.weights - 1) ** 2) + 0.25 * np.sum(found.weights**2)
     assert found.value == pytest.approx(expected)
     assert calls[-1] == 1.0

@@ -9,20 +9,18 @@ import re
 
 import numpy as np
 import pytest
-from loglin.problems.problem import Problem
 
 from loglin import LoglinError, Tagger
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import gold_of_sequences
-from loglin.criteria.m_estimation import expected_features
-from loglin.criteria.settings import checked_settings
+from loglin.criteria import MEstimation
 from loglin.demo.ingredients import generate
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.objectives.exponential import ExponentialLoss, sentence_features
-from loglin.threads import Threads
-from support.chains import CONDITIONED, problem
+from loglin.problems.chains import ChainProblem
+from support.chains import CONDITIONED, numbered, problem
 from support.errors import refused
 from support.hmms import counted
 from support.losses import loss_of, solved
@@ -322,24 +320,23 @@ def test_without_its_base_the_model_forgets_it(tmp_path):
     assert (tmp_path / "dropped").stat().st_size < (tmp_path / "kept").stat().st_size
 
 
-def problem_of(tagger, X, y) -> Problem:
+def problem_of(tagger, X, y) -> ChainProblem:
     design, gold, corpus = parts(tagger, X, y)
     design.corpus = corpus
     model = tagger.model_
-    nothing = np.zeros(model.index.n_features)
-    return Problem(design, gold, model.index, model.labels, 1, None, nothing, nothing, Threads(1), 0, model.extractor)
+    return numbered(design, gold, model.index, model.labels, extractor=model.extractor)
 
 
 @pytest.mark.parametrize("inputs", [False, True], ids=["labelled", "inputs"])
 def test_sampled_expectations_come_near_the_exact_ones(inputs):
     tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything, base = problem_of(tagger, *TRAIN), tagger.model_.base
-    exact = expected_features(checked_settings("m-estimation", {"input_features": inputs}), everything, base)
+    exact = MEstimation(input_features=inputs).expected_features(everything, base)
     assert len(exact) == tagger.model_.index.n_features + inputs * tagger.model_.extractor.n_attributes
 
     def distance(n):
         given = {"base": "sampled", "samples": n, "input_features": inputs}
-        return np.linalg.norm(expected_features(checked_settings("m-estimation", given), everything, base) - exact)
+        return np.linalg.norm(MEstimation(**given).expected_features(everything, base) - exact)
 
     near, far = distance(20_000), distance(200)
     assert near < 0.25 * far
@@ -352,7 +349,7 @@ def test_sample_smoothing():
 
     def expected(smoothing):
         given = {"base": "sampled", "samples": 50, "sample_smoothing": smoothing}
-        return expected_features(checked_settings("m-estimation", given), everything, base)
+        return MEstimation(**given).expected_features(everything, base)
 
     assert expected(1.0) == pytest.approx(expected(0.0) + 1 / 50)
 
@@ -361,8 +358,8 @@ def test_a_sampler_is_counted_as_it_is():
     """The features of a sampler that repeats the training data are expected as often as observed."""
     tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything = problem_of(tagger, *TRAIN)
-    given = checked_settings("m-estimation", {"base": lambda n, rng: TRAIN, "input_features": True})
-    found = expected_features(given, everything, None)
+    sampled = MEstimation(base=lambda n, rng: TRAIN, input_features=True)
+    found = sampled.expected_features(everything, None)
     _, gold, corpus = parts(tagger)
     n = len(TRAIN[0])
     truth = counted(tagger.model_.extractor, tagger.model_.index, corpus, gold.codes, np.full(n, 1 / n))
@@ -373,8 +370,7 @@ def test_empirical_expectations_against_marginals():
     """E[f] with the training words and q0's labels for them: sums of the chains' marginals."""
     tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", max_iter=1).fit(*TRAIN)
     everything, base, index = problem_of(tagger, *TRAIN), tagger.model_.base, tagger.model_.index
-    settings = checked_settings("m-estimation", {"base": "empirical", "input_features": True})
-    found = expected_features(settings, everything, base)
+    found = MEstimation(base="empirical", input_features=True).expected_features(everything, base)
     design, _, corpus = parts(tagger)
     L, n = index.n_labels, corpus.n_sentences
     unigram, pairs = np.zeros((design.n_attributes, L)), np.zeros((L, L))

@@ -38,7 +38,7 @@ def test_hmm_and_m_estimation_with_its_features(plain):
 
 
 def test_m_estimation_extended(extended):
-    assert extended.design.n_tokens == 190_590
+    assert extended.data.training.inputs.n_tokens == 190_590
     fit = extended.fit("m-estimation", 2.154)
     assert fit.model.index.n_features == 616_088
     assert fit.model.record["converged"]

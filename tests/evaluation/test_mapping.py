@@ -19,7 +19,7 @@ from loglin.errors import LoglinError
 from loglin.evaluation.induced import MAPPINGS, clustering_scores, contingency, mapped_labels, tagging_report
 from loglin.features.dictionary import TagDictionary
 from support.corpora import corpus_folder
-from support.shell import run
+from support.shell import program, run
 
 NAMES = ["A", "B", "C", "D", "E"]
 CODES = st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[st.integers(0, n)] * 2), max_size=12))
@@ -175,12 +175,13 @@ def test_shell(tmp_path):
     rows = [[(w, renamed[y]) for w, y in zip(s, l, strict=True)] for s, l in zip(SENTENCES, LABELS, strict=True)]
     data.write_text("\n\n".join("\n".join(map(" ".join, sentence)) for sentence in rows) + "\n")
     for mapping, accuracy in (("none", 0.0), ("many-to-one", 1.0), ("one-to-one", 1.0)):
-        result = run("eval", model, data, "--mapping", mapping, "--words", 2, "--json")
-        value = json.loads(result.stdout)
+        code, out, err = program(tmp_path, ["eval", model, data, "--mapping", mapping, "--words", 2, "--json"])
+        assert code == 0, err
+        value = json.loads(out)
         assert (value["accuracy"], value["mapping"], value["tokens"]) == (accuracy, mapping, 10)
         assert len(value["errors"]) == (2 if mapping == "none" else 0)
         assert value["unseen_labels"] == ["1", "2", "3"]
-        assert ("never saw" in result.stderr) == (mapping == "none")
+        assert ("never saw" in err) == (mapping == "none")
     text = run("eval", model, data, "--words", 1)
     assert "3  the: 1 tagged D" in text
     assert "expected" not in text

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loglin.training.chains import Options
 from sklearn.base import clone
 
 from loglin import Tagger
@@ -16,7 +15,7 @@ from loglin.corpus import trees
 from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.corpus.labels import gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
-from loglin.criteria.settings import CRITERIA
+from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.features.coverage import Coverage
 from loglin.features.dictionary import (
@@ -29,6 +28,7 @@ from loglin.features.dictionary import (
     write_dictionary,
 )
 from loglin.models.chain import Model
+from loglin.problems.options import ChainOptions as Options
 from support.corpora import corpus_folder
 from support.errors import refused_with_remedy
 from support.model_files import header_of
@@ -316,7 +316,7 @@ def test_treebank():
 GIVEN = {"the": ["D"], "a": ["D"], "dog": ["N"], "cat": ["N"], "saw": ["V", "N"], "rat": ["N"], "runs": ["R"]}
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", criteria("chain"))
 def test_labels_of_data_and_dictionary(criterion, tmp_path):
     """R is a label that only the dictionary has; every criterion trains with it, and decoding heeds the dictionary."""
     tagger = Tagger(criterion, dictionary=GIVEN, template="U0:%x[0,0]\nB\n", max_iter=5).fit(SENTENCES, LABELS)

@@ -7,12 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from loglin.criteria.chain import make_method
-from loglin.problems.problem import Problem
 
 import oracle
 from loglin.corpus.labels import Gold
-from loglin.criteria.settings import checked_settings
+from loglin.criteria.registry import criterion as chosen
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
 from loglin.features.index import build_index
@@ -20,8 +18,9 @@ from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.objectives.local import Instances, LocalLikelihood
 from loglin.objectives.sentences import local_marginals, scaled_likelihood
 from loglin.objectives.stochastic import StochasticLearner
+from loglin.optimize.run import Run
 from loglin.threads import Threads
-from support.chains import CONDITIONED, PLAIN, classification, known, parts_of, problem
+from support.chains import CONDITIONED, PLAIN, classification, known, numbered, parts_of, problem
 from support.definitions import COST_TEXT, defined
 from support.losses import check_gradient
 
@@ -44,11 +43,12 @@ IDS = [name + "".join(f"-{v}" for v in given.values() if v != COST_TEXT) for nam
 
 
 def criterion_of(name, given, design, gold, index, order, instance=None, threads=1, dtype=np.float64):
-    strengths = np.zeros(index.n_features)
-    everything = Problem(
-        design, gold, index, list(range(index.n_labels)), order, instance, strengths, strengths, Threads(threads)
-    )
-    return make_method(name, checked_settings(name, given), everything, None).make(dtype)
+    everything = numbered(design, gold, index, weight=instance, threads=threads)
+    return chosen(name, "chain", given).way(everything, Run()).objective(dtype)
+
+
+def settings_of(name, given):
+    return chosen(name, "chain", given).plain_settings()
 
 
 @pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
@@ -66,7 +66,7 @@ def test_value_and_gradient(name, given, seed, order, template):
     criterion = criterion_of(name, given, design, gold, index, order, instance)
     weights = rng.normal(size=index.n_features)
     value, _ = criterion(weights)
-    settings = checked_settings(name, given)
+    settings = settings_of(name, given)
     assert value == pytest.approx(defined(name, settings, design, gold, index, weights, instance), rel=1e-9)
     check_gradient(criterion, weights, rng)
 
@@ -76,7 +76,7 @@ def test_value_and_gradient_of_classifiers(name, given):
     design, gold, index = classification(0)
     criterion, rng = criterion_of(name, given, design, gold, index, 1), np.random.default_rng(0)
     weights = rng.normal(size=index.n_features)
-    expected = defined(name, checked_settings(name, given), design, gold, index, weights)
+    expected = defined(name, settings_of(name, given), design, gold, index, weights)
     assert criterion(weights)[0] == pytest.approx(expected, rel=1e-9)
     check_gradient(criterion, weights, rng)
 

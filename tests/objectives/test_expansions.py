@@ -18,9 +18,9 @@ from loglin.grammars.grammar import Grammar
 from loglin.grammars.transforms import TreeCoder
 from loglin.grammars.uses import tree_uses
 from loglin.objectives.expansions import ExpansionCriterion, Expansions, nota_instances
-from loglin.optimize.fit import fit_weights
 from loglin.threads import Threads
 from support.corpora import corpus_folder
+from support.solving import fit_weights
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
 SYMBOLS = ["A", "B", "C", "t", "u"]

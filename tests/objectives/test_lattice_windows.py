@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from loglin.training.latent import lattice_text, unlabeled_value
 
 import oracle
 from loglin import LoglinError, Tagger
@@ -18,6 +17,7 @@ from loglin.decoding.chains import Decoder
 from loglin.neighborhoods import WordLattices, neighborhood
 from loglin.neighborhoods.windows import widened
 from loglin.problems import readings
+from loglin.problems.hidden import lattice_text, unlabeled_value
 from loglin.problems.lattices import TokenTypes, features_and_contrasts
 from support.hidden_labels import PARTLY, SENTENCES, WORDS, criterion_of, untrained
 

@@ -14,12 +14,13 @@ from loglin.features.index import build_index
 from loglin.features.read import read_templates
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.descent import improvement_left
-from loglin.optimize.fit import fit_weights
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.penalties import Penalized
 from loglin.optimize.record import StopTraining
+from loglin.optimize.reporter import Reporter
 from loglin.threads import Threads
 from support.losses import bowl
+from support.solving import fit_weights
 
 
 def test_lbfgs_finds_the_minimum():
@@ -54,7 +55,7 @@ def test_reasons_for_stopping():
     def stop(iteration, weights):
         raise StopTraining("enough")
 
-    assert minimize(function, np.zeros(30), callback=stop).stopped == "enough"
+    assert minimize(function, np.zeros(30), reporter=Reporter(stop)).stopped == "enough"
 
 
 def test_improvement_left_of_a_geometric_series():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +28,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def a_table(**more) -> Table:
-    return Table("fake", "Chunking", ROWS, 61.25, ["A remark."], **more)
+    return Table("fake", "Chunking", ROWS, ["A remark."], seconds=61.25, **more)
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def fake(monkeypatch):
         return a_table(drawings={"times": BARS})
 
     module.run, module.DRAWS = make, True
+    monkeypatch.setattr(reproduce, "perf_counter", cycle([100.0, 161.25]).__next__)
     monkeypatch.setitem(sys.modules, "loglin.reproduce.fake", module)
     monkeypatch.setitem(reproduce.TABLES, "fake", ("fake", "A table of the tests."))
     monkeypatch.setitem(reproduce.TABLES, "absent", ("no_such_module", "A table without a module."))
@@ -84,7 +86,7 @@ def test_markdown():
 
 
 def test_an_empty_table():
-    table = Table("none", "Nothing", [], 0.0)
+    table = Table("none", "Nothing", [])
     assert table.as_dict()["rows"] == []
     assert "published" in table.text()
     assert "published" in table.markdown()
@@ -132,7 +134,8 @@ def test_list(tmp_path):
 
 def test_run_writes_and_prints(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    code, out, err = program(tmp_path, ["reproduce", "fake", "--threads", 1])
+    output = ("--output", "docs/results")
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--threads", 1, *output])
     assert code == 0
     assert err == "half way\n"
     assert out.startswith(a_table().text())
@@ -141,12 +144,24 @@ def test_run_writes_and_prints(tmp_path, fake):
     full = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert set(full) == {"fake.json", "fake.md", "fake-times.png"}
     assert full["fake-times.png"].startswith(PNG)
-    code, out, err = program(tmp_path, ["reproduce", "fake", "--quick", "--json"])
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--quick", "--json", *output])
     assert (code, err) == (0, "")
     assert json.loads(out) == json.loads((folder / "fake-quick.json").read_text())
     assert json.loads(out)["figures"] == ["fake-quick-times.png"]
     assert {name: (folder / name).read_bytes() for name in full} == full  # full results are as they were
     assert fake == [(False, 1), (True, None)]
+
+
+def test_nothing_is_written_unasked(tmp_path, fake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # what is not drawn needs no matplotlib
+    code, out, err = program(tmp_path, ["reproduce", "fake"])
+    assert (code, err) == (0, "half way\n")
+    assert out.startswith(a_table().text())
+    assert out.splitlines()[-1] == "nothing was written; --output DIR writes the table and its figures into a folder"
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--json"])
+    assert (code, err) == (0, "")
+    assert json.loads(out)["table"] == "fake"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_folder(tmp_path, fake):
@@ -194,7 +209,7 @@ def test_a_folder_that_takes_nothing(tmp_path, fake, monkeypatch):
 
 def test_without_matplotlib(tmp_path, fake, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(tmp_path, ["reproduce", "fake"], "matplotlib", "pip install 'loglin[plots]'")
+    refused(tmp_path, ["reproduce", "fake", "--output", "new"], "matplotlib", "pip install 'loglin[plots]'")
     assert fake == []
 
 

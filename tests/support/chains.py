@@ -12,6 +12,9 @@ from loglin.features.design import Design, Incidence
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import build_index
 from loglin.features.template import parse_templates
+from loglin.optimize.penalties import Penalties
+from loglin.problems.chains import ChainProblem
+from loglin.threads import Threads
 
 PLAIN = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[1,0]\nB\n"
 
@@ -92,3 +95,11 @@ def known():
     gold = Gold.certain(np.array(Y), 2)
     index = build_index(design, gold, all_features=True, transitions=False, order=1)
     return design, gold, index, np.concatenate([S1, S2.ravel()])
+
+
+def numbered(design, gold, index, labels=None, *, extractor=None, weight=None, threads=1) -> ChainProblem:
+    """A training problem with this feature index, and without penalties."""
+    labels = list(range(index.n_labels)) if labels is None else labels
+    found = ChainProblem(design, extractor, labels, gold, threads=Threads(threads))
+    found.__dict__.update(index=index, weight=weight, penalties=Penalties.uniform(index.n_features, 0.0, 0.0))
+    return found
