@@ -116,7 +116,7 @@ def test_training_continues_from_a_model():
 
 def test_what_has_no_weights_of_histories_starts_nothing():
     counted = LanguageModel(criterion="kneser-ney", warm_start=True).fit(LINES)
-    with pytest.raises(LoglinError, match="no weights of histories.*; choose another"):
+    with pytest.raises(LoglinError, match=r"no weights of histories.*; choose another"):
         LanguageModel().fit(LINES, start=counted.model_)
     with pytest.raises(LoglinError, match="kneser-ney starts as its settings say"):
         counted.fit(LINES)

@@ -96,10 +96,11 @@ class JointModel(Criterion):
         given = self.class_prior
         if given is None:
             return sizes / sizes.sum()
-        prior = np.array([given.get(label, 0.0) for label in labels] if isinstance(given, Mapping) else [], np.float64)
-        if set(given) != set(labels) or (prior <= 0).any() or abs(prior.sum() - 1) > 1e-6:
+        table = dict(given) if isinstance(given, Mapping) else {}
+        prior = np.array([table.get(label, 0.0) for label in labels], np.float64)
+        if set(table) != set(labels) or (prior <= 0).any() or abs(prior.sum() - 1) > 1e-6:
             raise LoglinError(
-                f"class_prior is {given!r}; give each class ({', '.join(map(str, labels))}) a probability above 0, in "
-                "all 1"
+                f"class_prior is {table or given!r}; give each class ({', '.join(map(str, labels))}) a probability "
+                "above 0, in all 1"
             )
         return prior

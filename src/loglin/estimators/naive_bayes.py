@@ -72,8 +72,7 @@ class NaiveBayes(Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, or with the conditional objective count and then optimize."""
-        prior = None if self.class_prior is None else dict(self.class_prior)
-        chosen = JointModel(self.kind, self.alpha, self.objective, prior)
+        chosen = JointModel(self.kind, self.alpha, self.objective, self.class_prior)
         X, y = self._checked(X, y)
         check_classification_targets(y)
         extractor = self._new_extractor(X)
