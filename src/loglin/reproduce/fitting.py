@@ -25,7 +25,7 @@ def fit_quietly(estimator: E, *data) -> E:
 
 
 def fit_columns(tagger: Tagger, inputs: Corpus, labels: Column, cold: bool = False) -> Model:
-    """Fit a tagger on columns of inputs and one of labels, and return its model; ``cold``: without a stochastic start."""
+    """The model of a tagger fitted on columns of inputs and one of labels; ``cold``: without a stochastic start."""
     if not cold:
         return fit_quietly(tagger, inputs, labels).model_
     run = Run(max_iter=tagger.chosen_criterion().defaults.max_iter, tol=tagger.tol, warm_start=False)

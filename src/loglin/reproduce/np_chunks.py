@@ -129,7 +129,7 @@ class Features:
     progress: Callable[[str], None] = lambda line: None
 
     def fit(self, criterion: str, c: float | None = None, cold: bool = False, **options: Any) -> Fit:
-        """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold`` as of fit_columns."""
+        """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold``: see fit_columns."""
         if c is not None:
             options["l2"] = 0.0 if np.isinf(c) else 1 / c
         if criterion == "hmm":
