@@ -34,7 +34,7 @@ def test_a_pass_follows_the_features_not_the_vocabulary(brown):
     for vocabulary in (5_000, 20_000):
         criterion = next_word_likelihood(HistoryProblem.of(part, LanguageOptions(vocabulary=vocabulary)))
         criterion(np.zeros(criterion.n_features))
-        passes.append((criterion.touches, criterion.n_features, len(criterion.tree.count) * criterion.n_words))
+        passes.append((criterion.touches, criterion.n_features, len(criterion.tree.counts) * criterion.n_words))
     (touches, features, dense), (more_touches, more_features, more_dense) = passes
     assert more_touches / touches < 1.1 * more_features / features < 1.7
     assert more_dense / dense > 5

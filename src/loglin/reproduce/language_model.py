@@ -150,7 +150,7 @@ def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress
         criterion(weights)
         seconds.append(time.perf_counter() - began)
     progress(f"{vocabulary:,} words: {min(seconds):.3f} seconds a pass")
-    dense = len(criterion.tree.count) * criterion.n_words
+    dense = len(criterion.tree.counts) * criterion.n_words
     return Pass(vocabulary, criterion.n_features, criterion.touches, dense, min(seconds))
 
 
