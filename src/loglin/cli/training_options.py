@@ -73,7 +73,7 @@ def settings(*structures: str) -> Callable:
 
     def both(command: Callable) -> Callable:
         command = click.option(
-            "--settings", is_flag=True, is_eager=True, expose_value=False, callback=show,
+            "--settings", "show_settings", is_flag=True, is_eager=True, expose_value=False, callback=show,
             help="Show the criteria with their settings, and end.",
         )(command)  # fmt: skip
         return click.option(
