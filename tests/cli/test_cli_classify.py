@@ -3,8 +3,6 @@
 import gzip
 import json
 import random
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -13,6 +11,7 @@ from click.testing import CliRunner
 from loglin import LoglinError
 from loglin.cli.classifying import loaded_classifier
 from loglin.cli.main import cli
+from support.shell import program, run
 
 WORDS = {
     "food": ["flour", "oven", "bake", "sugar"],
@@ -22,24 +21,11 @@ WORDS = {
 COMMON = ["the", "a", "of", "we", "they"]
 
 
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def failure(*arguments):
     """Exit code and standard error of a command that must fail, as a user sees them."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from loglin.cli.main import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr
+    code, out, err = program(".", arguments)
+    assert out == ""
+    return code, err
 
 
 def documents(n, seed):

@@ -5,26 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from loglin.cli.main import cli
 from loglin.demo.ingredients import generate
+from support.shell import refusal, run
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[0,1]\nB\nB1:%x[0,1]\n"
-
-
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*arguments):
-    """The sentence with which a command refuses, in this process."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments])
-    assert result.exit_code != 0
-    return f"{result.exception}{result.output}"
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +86,10 @@ def test_explanation_of_a_tagger(folder):
 def test_explanation_needs_every_column(folder):
     text = run("inspect", folder / "two.model", "--explain", "1/2/D cups/W flour/W")
     assert "1/2" in text
-    assert "write every token as word/column1" in refused("inspect", folder / "two.model", "--explain", "2 cups")
-    assert "is empty" in refused("inspect", folder / "l1.model", "--explain", " ")
-    assert "give 0 to 1" in refused("inspect", folder / "l1.model", "--explain", "a b", "--position", 2)
-    assert "its labels are" in refused("inspect", folder / "l1.model", "--label", "Z")
+    assert "write every token as word/column1" in refusal("inspect", folder / "two.model", "--explain", "2 cups")
+    assert "is empty" in refusal("inspect", folder / "l1.model", "--explain", " ")
+    assert "give 0 to 1" in refusal("inspect", folder / "l1.model", "--explain", "a b", "--position", 2)
+    assert "its labels are" in refusal("inspect", folder / "l1.model", "--label", "Z")
 
 
 def test_explanation_of_a_classifier(folder):
@@ -139,7 +124,7 @@ def test_pruning_harder_and_in_half_precision(folder, tmp_path):
     small = json.loads(run("inspect", tmp_path / "small", "--json"))
     assert small["record"]["pruned"] == 0.2
     assert min(abs(t["weight"]) for t in small["transitions"]) > 0.19
-    assert "give less than the largest" in refused(
+    assert "give less than the largest" in refusal(
         "prune", folder / "l1.model", "-o", tmp_path / "none", "--threshold", 1000
     )
     assert not (tmp_path / "none").exists()

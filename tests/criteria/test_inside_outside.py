@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loglin.criteria.inside_outside import HiddenTrees, complete_grammar, inside_outside
 
 import oracle
-from loglin.criteria.inside_outside import HiddenTrees, complete_grammar, inside_outside
 from loglin.errors import LoglinError
 from loglin.generative.pcfg import PCFG
 from loglin.grammars import files

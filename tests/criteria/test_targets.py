@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.reproduce import np_chunks
 from loglin.reproduce.piecewise_table1 import Size, _pos_task
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_hmm_and_m_estimation_with_its_features(plain):
 
 
 def test_m_estimation_extended(extended):
-    assert extended.design.n_tokens == 190_590
+    assert extended.data.training.inputs.n_tokens == 190_590
     fit = extended.fit("m-estimation", 2.154)
     assert fit.model.index.n_features == 616_088
     assert fit.model.record["converged"]

@@ -139,6 +139,7 @@ def test_any_number_of_threads_gives_the_same_bits():
     assert all(value == values[0][0] and np.array_equal(g, values[0][1]) for value, g in values)
 
 
+@pytest.mark.without_jit
 @pytest.mark.parametrize("size", [30.0, 200.0])
 def test_large_weights_neither_overflow_nor_cancel(size):
     documents = [({}, [["aa", "ba"], ["aa", "c", "aa", "ba"]])]
@@ -175,6 +176,7 @@ def test_triggers_find_what_announces_what():
 # ---------------------------------------------------------------------- counted models
 
 
+@pytest.mark.without_jit
 @settings(max_examples=20, deadline=None)
 @given(sentences, st.integers(1, 4), st.booleans(), st.integers(1, 7))
 def test_kneser_ney(said, order, modified, vocabulary):
@@ -230,6 +232,7 @@ def test_cache(documents, vocabulary, window, seed):
     assert slope == pytest.approx(float(gradient @ step), abs=1e-9)
 
 
+@pytest.mark.without_jit
 def test_a_cache_in_blocks_is_the_same(monkeypatch):
     text = from_lines(LINES * 2)
     words = Words.most_frequent(text, 6)
@@ -271,6 +274,7 @@ HISTORIES = [
 ]
 
 
+@pytest.mark.without_jit
 @pytest.mark.parametrize("history", HISTORIES, ids=repr)
 def test_next_words_sum_to_one_and_are_explained(fitted, history):
     ranked = fitted.next(history, 100)

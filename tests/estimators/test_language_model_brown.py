@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin import LanguageModel
 from loglin.corpus import datasets
 from loglin.features.words import Words
 from loglin.training.language import LanguageOptions, next_word_criterion
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

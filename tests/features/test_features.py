@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from loglin.corpus import conll
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import gold_of_sequences
-from loglin.errors import LoglinError
 from loglin.features.attributes import AttributeExtractor, attributes_of
 from loglin.features.design import Incidence
 from loglin.features.extract import TemplateExtractor
@@ -26,15 +25,9 @@ from loglin.features.read import DEFAULT, read_templates
 from loglin.features.template import Item, parse_templates
 from loglin.features.transfer import transferred_weights
 from loglin.models.chain import Model
+from support.errors import refused
 
 quick = settings(max_examples=40, deadline=None, derandomize=True)
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
 
 
 # ---------------------------------------------------------------------- the template's syntax

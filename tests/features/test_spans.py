@@ -9,21 +9,14 @@ from hypothesis import strategies as st
 
 import oracle
 from loglin.corpus.columns import from_sentences
-from loglin.errors import LoglinError
 from loglin.features.read import NAMED_GRAMMARS, read_grammar_templates
 from loglin.features.signatures import signature
 from loglin.features.span_index import SpanIndex, build_span_index
 from loglin.features.span_templates import parse_grammar_templates, parse_span_templates
 from loglin.features.spans import Constituents, SpanExtractor, cell_number
+from support.errors import refused
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
 
 
 # ---------------------------------------------------------------------- the syntax

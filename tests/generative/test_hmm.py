@@ -6,33 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from loglin.corpus import conll, schemes
+from loglin.corpus import schemes
 from loglin.corpus.columns import from_sentences
 from loglin.errors import LoglinError
 from loglin.generative.hmm import HMM
+from support.errors import refused
+from support.hmms import LABELS, np_chunks, small
 
-LABELS = ["B", "I", "O"]
 OOV = "<oov>"
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
-
-
-def small(order=1, seed=None, L=2, V=2, stop=0.2):
-    """The note's HMM in order 1; random ones otherwise, whose last column of emissions is <oov>."""
-    if seed is None:
-        t, e = [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.6, 0.4, 0]], [[[0.7, 0.3], [0.1, 0.9]]]
-        return HMM.of([0, 1], np.array(t), [np.array(table) for table in e], [["a", "b"]])
-    rng = np.random.default_rng(seed)
-    S = L + 1
-    t = rng.dirichlet(np.ones(L), (S,) * order) * (1 - stop)
-    t = np.concatenate([t, np.full((*t.shape[:-1], 1), stop)], axis=-1)
-    tables = [rng.dirichlet(np.ones(V + 1), L), rng.dirichlet(np.ones(2), L)]
-    return HMM.of(list(range(L)), t, tables, [[f"w{v}" for v in range(V)], ["X"]])
 
 
 def naive_probability(hmm, sentence, labels):
@@ -55,15 +36,6 @@ def every_sentence(hmm, longest):
         for sentence in itertools.product(tokens, repeat=n):
             for labels in itertools.product(range(len(hmm.labels)), repeat=n):
                 yield list(sentence), list(labels)
-
-
-def np_chunks(path):
-    """The corpus with its first two columns, and NP chunks as label codes."""
-    corpus = conll.read(path)
-    names = corpus.columns[2].vocabulary.strings
-    codes = np.array([LABELS.index(n[0] if n.endswith("-NP") else "O") for n in names])[corpus.columns[2].codes]
-    corpus.columns = corpus.columns[:2]
-    return corpus, codes
 
 
 @pytest.fixture(scope="module")

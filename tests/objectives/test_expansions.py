@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from conftest import corpus_folder
 from loglin.corpus.datasets import load_trees
 from loglin.errors import LoglinError
 from loglin.features.read import read_grammar_templates
@@ -19,8 +18,9 @@ from loglin.grammars.grammar import Grammar
 from loglin.grammars.transforms import TreeCoder
 from loglin.grammars.uses import tree_uses
 from loglin.objectives.expansions import ExpansionCriterion, Expansions, nota_instances
-from loglin.optimize.fit import fit_weights
 from loglin.threads import Threads
+from support.corpora import corpus_folder
+from support.solving import fit_weights
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
 SYMBOLS = ["A", "B", "C", "t", "u"]
@@ -90,6 +90,7 @@ def expected_loss(p, index, weights):
     return oracle.expansion_loss(rules_of, weights, pairs, rows, p.nota)
 
 
+@pytest.mark.without_jit
 @quick
 @given(problems(), st.sampled_from([0.0, 1.0, 8.0, 300.0]))
 def test_value_by_hand(p, scale):
@@ -228,6 +229,7 @@ def test_instances_of_trees_and_edges():
     assert both.attributes[3].tolist() == [14, 15]
 
 
+@pytest.mark.without_jit
 @quick
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 2.0, math.inf]))
 def test_mistaken_edges(n, N, seed, delta):

@@ -47,7 +47,9 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     estimator = loaded_classifier(model, threads)
     task = _task(estimator)
     kind = files.kind_of(file, example_format, estimator.model_.record.get("format"))
-    began, gold, predicted = time.perf_counter(), [], []
+    began = time.perf_counter()
+    gold: list = []
+    predicted: list = []
 
     def pieces() -> Iterator[bytes]:
         for batch in files.batches(files.read_examples(file, kind, encoding)):
@@ -151,11 +153,11 @@ def _report_scores(gold: list, predicted: list, known: list, path: str, speed: d
     unseen = names[len(known) :] if known else []
     code = {name: i for i, name in enumerate(names)}
     if several:
-        has = [np.array([[name in given for name in names] for given in sets]) for sets in (gold, predicted)]
-        result = evaluate_label_sets(*has, names)
+        right, found = (np.array([[name in given for name in names] for given in sets]) for sets in (gold, predicted))
+        result = evaluate_label_sets(right, found, names)
     else:
-        codes = [np.array([code[str(y)] for y in side]) for side in (gold, predicted)]
-        result = evaluate(*codes, names, np.arange(len(gold) + 1), tokens_only=True)
+        right, found = (np.array([code[str(y)] for y in side]) for side in (gold, predicted))
+        result = evaluate(right, found, names, np.arange(len(gold) + 1), tokens_only=True)
     if unseen:
         some = ", ".join(unseen[:5])
         print(f"loglin: {path} has classes that the model never saw, counted as errors: {some}", file=sys.stderr)

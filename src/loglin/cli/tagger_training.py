@@ -159,6 +159,7 @@ def _start(path: str | None) -> Any:
 def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
     """Training data: labelled, or with labels that are hidden but for what annotation says."""
     from loglin.corpus import formats, tagged
+    from loglin.corpus.columns import Corpus
 
     how = {name: given[name] for name in ("encoding", "label_column", "scheme", "partial")}
     if not tagger.hides_labels:
@@ -167,11 +168,14 @@ def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
                 f"--unlabeled is given, but criterion {given['criterion']} learns from labels alone; take mixture or em"
             )
         form = formats.detected(data, given["text_format"])
-        return tagged.read_labeled(data, form, columns=given["template"] is not None, **how)
+        text = tagged.read_labeled(data, form, columns=given["template"] is not None, **how)
+        if given["template"] is not None and not isinstance(text.inputs, Corpus):
+            raise LoglinError(f"{data} holds attributes already; leave out --template")
+        return text
     labeled = bool(given["unlabeled"]) or given["partial"] or tagger.chosen_criterion().needs_some_labels
     form = formats.detected(data, given["text_format"], labeled)
     text = tagged.read_hidden(data, form, labeled=labeled, unlabeled=given["unlabeled"], **how)
-    if form.lines and given["text_format"] == "auto":
+    if form.raw_endings and given["text_format"] == "auto":
         _refuse_columns(data, text.inputs)
     return text
 
@@ -190,7 +194,7 @@ def _refuse_columns(path: str, corpus: Any) -> None:
 def _held_out(tagger: Tagger, text: LabeledText, given: dict) -> Any:
     """Held-out data in the same form as the training data: inputs and labels, or text where labels are hidden."""
     from loglin.corpus import formats, tagged
-    from loglin.corpus.columns import Corpus
+    from loglin.corpus.columns import Column, Corpus
 
     path, encoding, column = given["dev"], given["encoding"], given["label_column"]
     if path is None:
@@ -206,7 +210,8 @@ def _held_out(tagger: Tagger, text: LabeledText, given: dict) -> Any:
         raise LoglinError(f"{path} has {held.n_columns} columns, the training data {text.n_columns}; give as many")
     if isinstance(held.inputs, Corpus) != isinstance(text.inputs, Corpus):
         raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
-    tagged.require_certain_labels(path, held, "held-out data need certain labels")
+    if not isinstance(held.labels, Column):
+        tagged.require_certain(path, held.labels, "held-out data need certain labels")
     return held.inputs, held.targets()
 
 

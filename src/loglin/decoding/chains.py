@@ -117,15 +117,15 @@ class Decoder:
     def _double(self) -> tuple:
         return self._tables(np.float64)
 
-    def _tables(self, dtype: type) -> tuple:
+    def _tables(self, dtype: type[np.floating]) -> tuple:
         """What kernels score with: lists of features and their places, the table, all weights, transitions."""
         index = self.index
-        weights = np.ascontiguousarray(self.model.weights, dtype)
+        weights: np.ndarray = np.ascontiguousarray(self.model.weights, dtype)
         places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
         n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
-        T = np.zeros((index.n_labels, self.width), dtype)
+        T: np.ndarray = np.zeros((index.n_labels, self.width), dtype)
         T[:, : index.n_labels] = self.transitions
         return (index.ptr, index.labels, places, places.view(dtype)), table, weights, T
 
@@ -297,7 +297,10 @@ class Decoder:
         _, _, weights, T = self._double
         bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
         bigrams = (design.bigrams.ptr, design.bigrams.ids)
-        base = self.model.base.chain_parts(design.corpus) if self.model.base is not None else None
+        base = None
+        if self.model.base is not None:
+            assert design.corpus is not None  # models with a base model look at words
+            base = self.model.base.chain_parts(design.corpus)
         for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
             transitions, trigrams, part = self.transitions, self._trigrams, scores[first:last]
             if len(self.index.bigram_pairs) and last - first > 1:

@@ -20,6 +20,7 @@ from loglin.estimators.parameters import WithCriterion, by_label
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
+from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -31,7 +32,6 @@ from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary
 from loglin.threads import Threads
 from loglin.training.fit import fit
 from loglin.training.held_out import METRICS, HeldOutLabels
-from loglin.training.tagger_evaluation import Labeled
 
 
 class Tagger(WithCriterion):
@@ -160,33 +160,36 @@ class Tagger(WithCriterion):
         and y a column of labels. ``start`` is a model whose weights training begins with.
         """
         chosen = self.chosen_criterion()
-        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
-        options = self._options(chosen, sample_weight)
-        run, threads = self._new_run(chosen), Threads(self.threads)
-        extractor = self._new_extractor(sentences, chosen)
-        inputs = self._input(extractor, sentences)
-        design = extractor.fit(inputs, self.min_count)
-        lengths = np.diff(design.offsets).tolist()
+        run, problem = self._new_run(chosen), self.problem(X, y, sample_weight)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
-        about: dict[str, Any] = {"request": chosen.features(), "threads": threads}
         held_out = None
+        if self.dev is not None and not self.hides_labels:
+            held_out = self._held_out(problem.extractor, problem.labels)
+        model = fit(problem, chosen, run, start, held_out)
+        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
+        if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
+            model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
+        warn_if_unbounded(model)
+        return self._adopt(model)
+
+    def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
+        """The training problem of sentences and labels, as ``fit`` solves it."""
+        chosen = self.chosen_criterion()
+        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        options = self._options(chosen, sample_weight)
+        extractor = self._new_extractor(sentences, chosen)
+        design = extractor.fit(self._input(extractor, sentences), self.min_count)
+        lengths = np.diff(design.offsets).tolist()
+        about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
         if isinstance(chosen, HiddenLabels):
             labels, gold = hidden_labels(_sequences(y, lengths), lengths, options, chosen.labels)
             held = None if self.dev is None else _corpus(self.dev)
-            problem = ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
-        else:
-            if y is None:
-                raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
-            labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
-            problem = ChainProblem(design, extractor, labels, gold, options, **about)
-            held_out = None if self.dev is None else self._held_out(extractor, labels)
-        model = fit(problem, chosen, run, start, held_out)
-        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
-        if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
-            model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
-        warn_if_unbounded(model)
-        return self._adopt(model)
+            return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
+        if y is None:
+            raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
+        labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
+        return ChainProblem(design, extractor, labels, gold, options, **about)
 
     def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
         return ChainOptions(

@@ -7,7 +7,6 @@ give no numbers; the slides say that general methods work better than iterative 
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -90,7 +89,6 @@ class _Enough(Exception):
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     sentences, rounds = (QUICK, QUICK_ROUNDS) if quick else (SENTENCES, ROUNDS)
     corpus = datasets.load("treebank")
     problem = tagging_problem(corpus, sentences)
@@ -114,7 +112,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
         for which, (word, label) in enumerate((("passes", "passes over the data"), ("seconds", "seconds")))
     }  # fmt: skip
     title = "Optimizers on the same problem: passes and seconds to the optimum"
-    return Table("optimizers", title, _rows(courses, optimum), time.perf_counter() - began, remarks, drawings)
+    return Table("optimizers", title, _rows(courses, optimum), remarks, drawings)
 
 
 def tagging_problem(corpus: Corpus, sentences: int) -> Problem:
