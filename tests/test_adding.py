@@ -1,8 +1,9 @@
-"""The worked examples of docs/adding are run: the files that a page shows are added to the package, and nothing else.
+"""Pages for developers: worked examples are run, and what other pages say of the source is compared with it.
 
-A block that begins with "# src/loglin/FOLDER/FILE.py" is that file. The files are written to a folder of their own,
-which joins the path of the package ``loglin.FOLDER``; then the page's other blocks are run from top to bottom. A block
-that begins with "# at the end of src/loglin/FOLDER/FILE.py" is run inside that module.
+The files that a page of docs/adding shows are added to the package, and nothing else. A block that begins with
+"# src/loglin/FOLDER/FILE.py" is that file. The files are written to a folder of their own, which joins the path of the
+package ``loglin.FOLDER``; then the page's other blocks are run from top to bottom. A block that begins with "# at the
+end of src/loglin/FOLDER/FILE.py" is run inside that module.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from loglin.criteria.criterion import REGISTRY
+from loglin.criteria.registry import criteria
 from loglin.demo.ingredients import generate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -124,3 +127,45 @@ def test_lines_are_as_short_as_those_of_the_source(page):
 
 def test_all_pages_are_run():
     assert {path.stem for path in (ROOT / "docs" / "adding").glob("*.md")} == set(PAGES)
+
+
+# ---------------------------------------------------------------------- what other pages say of the source
+
+SOURCE = ROOT / "src" / "loglin"
+TOLD = ("docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md")
+
+
+@pytest.mark.parametrize("page", TOLD)
+def test_named_files_exist(page):
+    named = set(re.findall(r"`([\w./-]+/[\w.-]*|\w+\.py)`", (ROOT / page).read_text()))
+    assert len(named) > 8
+    assert [name for name in sorted(named) if not any((place / name).exists() for place in (SOURCE, ROOT))] == []
+
+
+@pytest.mark.parametrize("page", [*TOLD, *(f"docs/adding/{name}.md" for name in PAGES)])
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_the_tables_of_sums_have_every_criterion():
+    criteria("chain")  # every module is looked at
+    rows = [line.split("|") for line in (ROOT / "docs" / "architecture.md").read_text().splitlines() if line[:1] == "|"]
+    told = {
+        (where.strip(), name) for row in rows for name in re.findall(r"`(.+?)`", row[1]) for where in row[2].split(",")
+    }
+    assert [pair for pair in REGISTRY if pair not in told] == []
+
+
+def test_the_drawings_have_every_folder():
+    folders = [p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists()]
+    drawing = (ROOT / "docs" / "architecture.md").read_text()
+    overview = (SOURCE / "__init__.py").read_text()
+    assert [name for name in folders if f"\n    {name}/ " not in drawing] == []
+    assert [name for name in folders if not re.search(rf"\n    (\w+, )?{name}\b", overview)] == []
+
+
+def test_the_glossary_is_in_order():
+    for part in (ROOT / "docs" / "glossary.md").read_text().split("\n## ")[1:]:
+        words = [line.split("|")[1].strip().lower() for line in part.splitlines() if line.startswith("| ")][1:]
+        assert words == sorted(words)
