@@ -138,3 +138,23 @@ def test_what_is_no_model_is_one_sentence(tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("loglin: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_language_models(tmp_path):
+    from loglin import LanguageModel
+
+    path = str(tmp_path / "lm")
+    text = ["the cat sat", "the dog sat", "a cat ran"] * 3
+    LanguageModel(features=("bigram", "suffix", "cache"), max_iter=3, min_count=1).fit(text).save(path)
+    value = json.loads(run("inspect", path, "--json", "--top", 2))
+    assert (value["task"], value["vocabulary"], len(value["weights"])) == ("language", 6, 2)
+    sizes = {kind["kind"]: kind["features"] for kind in value["kinds"]}
+    assert list(sizes) == ["unigram", "bigram", "suffix", "cache"]
+    assert sum(sizes.values()) == value["features"]
+    shown = run("inspect", path)
+    for told in ("language model", "6 words: cat sat the", f"bigram   {sizes['bigram']} features", "objective"):
+        assert told in shown
+    LanguageModel(criterion="kneser-ney").fit(text).save(path)
+    assert "3-gram" in run("inspect", path)
+    for given, told in ((["--explain", "the"], "loglin lm next"), (["--label", "the"], "leave out --label")):
+        assert told in refusal("inspect", path, *given)

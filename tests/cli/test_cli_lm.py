@@ -145,7 +145,12 @@ def test_refusals(trained, tmp_path, arguments, given, parts):
 
 
 def test_other_commands_refuse_language_models(trained):
-    for arguments in (["tag", "lm.model", "text.txt"], ["inspect", "lm.model"], ["classify", "lm.model", "text.txt"]):
+    for arguments in (
+        ["tag", "lm.model", "text.txt"],
+        ["inspect", "lm.model", "--explain", "the cat"],
+        ["prune", "lm.model", "-o", "smaller"],
+        ["classify", "lm.model", "text.txt"],
+    ):
         code, _, err = program(trained, arguments)
         check_sentence(code, err, "lm.model", "language model")
 

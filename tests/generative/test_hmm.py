@@ -8,6 +8,7 @@ import pytest
 
 from loglin.corpus import schemes
 from loglin.corpus.columns import from_sentences
+from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.generative.hmm import HMM
 from support.errors import refused
@@ -258,9 +259,10 @@ def test_locally_uniform(source):
 def test_round_trip_through_arrays(order, oov):
     training, codes = small(order, seed=6, V=9).sample(50, np.random.default_rng(0))
     hmm = HMM.fit(training, codes, ["P", "Q"], order=order, oov=oov)
-    manifest, arrays = hmm.to_arrays()
-    assert all(array.ndim == 1 for array in arrays.values())
-    again = HMM.from_arrays(json.loads(json.dumps(manifest)), {name: a.copy() for name, a in arrays.items()})
+    section = hmm.to_section()
+    assert all(array.ndim == 1 for array in section.arrays.values())
+    copies = {name: a.copy() for name, a in section.arrays.items()}
+    again = HMM.from_section(Section(json.loads(json.dumps(section.manifest)), copies))
     assert again.is_consistent()
     other, labels = small(order, seed=7, V=12).sample(50, np.random.default_rng(1))
     assert (again.log_probability(other, labels) == hmm.log_probability(other, labels)).all()
@@ -270,12 +272,11 @@ def test_round_trip_through_arrays(order, oov):
 
 def test_damaged_arrays():
     hmm = HMM.fit(from_sentences([["a", "b"], ["a", "b"]]), [0, 1, 0, 1], ["P", "Q"])
-    manifest, arrays = hmm.to_arrays()
+    section = hmm.to_section()
+    manifest, arrays = section.manifest, section.arrays
     for name in (*manifest, *arrays):
         with pytest.raises((KeyError, ValueError, TypeError)):
-            HMM.from_arrays(
-                {k: v for k, v in manifest.items() if k != name}, {k: v for k, v in arrays.items() if k != name}
-            )
+            HMM.from_section(Section(*({k: v for k, v in part.items() if k != name} for part in (manifest, arrays))))
     for change in (
         {"labels": ["P"]},
         {"labels": "PQ"},
@@ -291,7 +292,7 @@ def test_damaged_arrays():
         {"values": {"template": "U0:%x[0,1]"}},
     ):
         with pytest.raises((KeyError, ValueError, TypeError)):
-            HMM.from_arrays(manifest | change, arrays)
+            HMM.from_section(Section(manifest | change, arrays))
     for change in (
         {"transition": -arrays["transition"]},
         {"transition": arrays["transition"] * 2},
@@ -303,8 +304,10 @@ def test_damaged_arrays():
         {"values.keys.0": arrays["values.keys.0"] - 7},
         {"values.vocabulary.0.starts": arrays["values.vocabulary.0.starts"] + 100},
     ):
-        assert not HMM.from_arrays(manifest, arrays | change).is_consistent()
-    assert not HMM.from_arrays(manifest | {"labels": ["P", ["Q"]]}, arrays).is_consistent()
+        with pytest.raises(ValueError, match=next(iter(change)).split(".")[0]):
+            HMM.from_section(Section(manifest, arrays | change))
+    with pytest.raises(ValueError, match="labels"):
+        HMM.from_section(Section(manifest | {"labels": ["P", ["Q"]]}, arrays))
 
 
 # ---------------------------------------------------------------------- NP chunks

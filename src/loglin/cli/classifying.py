@@ -14,7 +14,6 @@ import click
 from loglin.cli import examples as files
 from loglin.cli import options as shared
 from loglin.cli.examples import Example, example_format
-from loglin.criteria.settings import NAIVE_BAYES
 from loglin.errors import LoglinError
 
 
@@ -77,26 +76,26 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
 
 def loaded_classifier(path: str, threads: int | None = None) -> Any:
     """The classifier of a model file."""
-    from loglin.estimators import MaxEnt, NaiveBayes
+    from loglin import estimators
     from loglin.features.attributes import AttributeExtractor
     from loglin.models.chain import Model
 
     model = Model.load(path)
-    if model.task == "tag":
-        raise LoglinError(f"{path} tags sequences; use loglin tag")
+    if model.kind.has_transitions:
+        raise model.kind.refusal(path)
     if not isinstance(model.extractor, AttributeExtractor):
         raise LoglinError(
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
-    face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
-    estimator = face.from_model(model, threads)
-    if model.task == "rank":
+    estimator: Any = getattr(estimators, model.kind.face_of(model.record))
+    estimator = estimator.from_model(model, threads)
+    if model.kind.ranks:
         estimator.set_params(features=operator.getitem)
     return estimator
 
 
 def _task(estimator: Any) -> str:
-    if estimator.model_.task == "rank":
+    if estimator.model_.kind.ranks:
         return "candidates"
     return "several" if estimator.model_.decoding.get("steps") == "independent" else "one"
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from loglin.cli import options as shared
-from loglin.errors import LoglinError
 
 
 @click.command("tag")
@@ -152,8 +151,8 @@ def eval_command(
 
 
 def require_tagger(model, path):
-    if model.task != "tag":
-        raise LoglinError(f"{path} classifies single examples; use loglin classify")
+    if not model.kind.has_transitions:
+        raise model.kind.refusal(path)
     return model
 
 

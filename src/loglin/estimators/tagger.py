@@ -360,8 +360,8 @@ class Tagger(WithCriterion):
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Tagger:
         """A tagger with a trained model, and the parameters that it was trained with."""
-        if model.task != "tag":
-            raise LoglinError("this model classifies single examples; open it with MaxEnt.load")
+        if not model.kind.has_transitions:
+            raise model.kind.refusal()
         tagger = cls.restored(model.record, threads=threads)
         if not isinstance(tagger.dictionary, int):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)

@@ -12,6 +12,7 @@ import numpy as np
 from loglin.corpus import dictionaries
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import Gold
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 
@@ -130,22 +131,18 @@ class TagDictionary:
 
     # ------------------------------------------------------------------ the model file
 
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        bits = np.packbits(self.labels, axis=1).reshape(-1)
-        arrays = {"blob": self.words.blob, "starts": self.words.starts, "labels": bits}
-        return arrays if self.unknown.all() else arrays | {"unknown": np.packbits(self.unknown)}
+    def to_section(self) -> Section:
+        arrays = of_vocabulary("", self.words) | {"labels": np.packbits(self.labels, axis=1).reshape(-1)}
+        return Section(arrays=arrays if self.unknown.all() else arrays | {"unknown": np.packbits(self.unknown)})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], n_labels: int) -> TagDictionary:
-        words, width = Vocabulary(arrays["blob"], arrays["starts"]), -(-n_labels // 8)
-        rows = [arrays["labels"].reshape(len(words), width)]
-        rows += [arrays["unknown"].reshape(1, width)] if "unknown" in arrays else []
+    def from_section(cls, section: Section, n_labels: int) -> TagDictionary:
+        words, width = section.vocabulary(), -(-n_labels // 8)
+        rows = [section.array("labels", np.uint8).reshape(len(words), width)]
+        rows += [section.array("unknown", np.uint8).reshape(1, width)] if "unknown" in section.arrays else []
         labels, *unknown = (np.unpackbits(bits, axis=1, count=n_labels).astype(bool) for bits in rows)
+        section.require(bool(labels.any(axis=1).all()), "labels", "leaves a word without any")
         return cls(words, labels, *(row[0] for row in unknown))
-
-    def is_consistent(self) -> bool:
-        """Whether what was read from a file can be used: strings, and at least one label for each."""
-        return self.words.is_consistent() and bool(self.labels.any(axis=1).all())
 
 
 def _place(token: int, offsets: np.ndarray | None, source: str) -> str:
