@@ -158,7 +158,7 @@ def _parse_line(line: str, place: str) -> list[Template]:
 
 
 def item_fields(match: re.Match) -> list[str]:
-    """What stands between an item's brackets, parted by commas outside quotes."""
+    """The fields between an item's brackets, separated by commas outside quotes."""
     return [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", match[2])]
 
 
