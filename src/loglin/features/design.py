@@ -99,6 +99,8 @@ class Heads:
 
 @dataclass
 class Design:
+    """The attributes of every token of a corpus, as numbers."""
+
     offsets: np.ndarray  # (sentences + 1,) int64
     tokens: Incidence  # unigram attributes of tokens, those of heads left out
     bigrams: Incidence  # observed attributes of the step into each token

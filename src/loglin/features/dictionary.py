@@ -24,6 +24,8 @@ OPEN_TYPES = 20
 
 @dataclass
 class TagDictionary:
+    """The labels that each of its words may have, and those that unknown words may have."""
+
     words: Vocabulary
     labels: np.ndarray  # (words, labels) bool
     unknown: np.ndarray = None  # type: ignore[assignment]  # (labels,) bool: of other words; none: they are refused

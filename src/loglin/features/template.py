@@ -44,6 +44,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Template:
+    """One kind of attribute or label n-gram, from a line of a template file."""
+
     name: str  # what precedes the colon: U01, B, T
     kind: str  # unigram | bigram | trigram
     items: tuple[Item, ...]

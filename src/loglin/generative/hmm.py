@@ -30,6 +30,8 @@ Legal = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class HMM:
+    """A hidden Markov model of labels and of the columns of their tokens, of order 1 or 2."""
+
     labels: list
     order: int
     extractor: TemplateExtractor  # one template U{k}:%x[0,c] per emitted column; its attributes are the values

@@ -32,6 +32,8 @@ UNKNOWN = "UNK"  # the signature of words whose spelling tells nothing
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
+    """The log probabilities of terminals, which are known words and signatures, given tags."""
+
     terminals: list[Word]  # known words, then signatures
     tags: np.ndarray  # (K,) int32: numbers of symbols in a grammar, rising
     ptr: np.ndarray  # (terminals + 1,) int64

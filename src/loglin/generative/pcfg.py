@@ -33,6 +33,8 @@ from loglin.structures.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
+    """A probabilistic grammar: rules with their log probabilities, roots and a lexicon."""
+
     grammar: Grammar
     rules: np.ndarray  # (R,) log p
     roots: np.ndarray  # (N,) log p

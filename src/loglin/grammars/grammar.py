@@ -19,6 +19,8 @@ Rule = tuple[str, ...]  # parent, then one or two children
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
+    """Numbered symbols and rules, without probabilities."""
+
     symbols: list[str]
     binary: np.ndarray  # (binary rules, 3) int32: parent, left, right
     unary: np.ndarray  # (unary rules, 2) int32: parent, child

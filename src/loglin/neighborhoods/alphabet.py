@@ -14,6 +14,8 @@ from loglin.errors import LoglinError
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
+    """The symbols of word lattices and the tokens that they stand for."""
+
     size: int
     tokens: Sequence[Any]  # of each symbol: a string, a tuple of columns, or the symbol itself
     symbol_of: Callable[[Any], int | None] | None  # in place of looking for the token; None: not known

@@ -42,6 +42,8 @@ _TRANSDUCERS = {
 
 
 class Neighborhood(ABC):
+    """A rule that gives every sentence its neighbors, as word lattices."""
+
     name: str
     needs_corpus: ClassVar[bool] = False  # whether the neighbors of a sentence depend on the other sentences
 

@@ -36,6 +36,8 @@ class Arc:
 
 @dataclass(frozen=True)
 class Transducer:
+    """A finite-state transducer, checked."""
+
     arcs: tuple[Arc, ...]
     final: tuple[int, ...]
     name: str = "transducer"

@@ -32,6 +32,8 @@ class Stop:
 
 @dataclass(frozen=True)
 class Iteration:
+    """One entry of a training history."""
+
     number: int
     value: float  # penalized objective
     gradient_norm: float
