@@ -17,6 +17,9 @@ import time
 from functools import partial
 
 import numpy as np
+from loglin.training.chains import _problem
+from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
+from loglin.training.options import Options
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
@@ -29,9 +32,6 @@ from loglin.features.read import read_templates
 from loglin.objectives.lattice import Neighbors
 from loglin.problems.lattices import TokenTypes
 from loglin.threads import Threads
-from loglin.training.chains import _problem
-from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
-from loglin.training.options import Options
 from output import parser_of, report
 
 WORDS, ROUNDS, IN_A_ROW = 24_000, 10, 5

@@ -16,7 +16,7 @@ from loglin.criteria.registry import criteria
 from loglin.demo.ingredients import generate
 from loglin.features.histories import KINDS
 from loglin.generative.pcfg import PCFG
-from loglin.training.language import LanguageOptions
+from loglin.problems.histories import LanguageOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()

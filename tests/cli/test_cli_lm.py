@@ -126,6 +126,14 @@ def test_help_has_examples(trained):
         (["train", "empty", "-o", "x", "--encoding", "klingon"], "a\n", ["klingon"]),
         (["train", "empty", "-o", "x", "--classes", "empty", "--features", "class"], "a b c\n", ["line 1", "class"]),
         (["train", "empty", "-o", "x"], "a\n#! b=c\n", ["line 2", "blank line"]),
+        (["train", "empty", "-o", "x", "--optimizer", "none"], "a\n", ["'none'"]),
+        (["train", "empty", "-o", "x", "--optimizer", "gis"], "a\n", ["gis", "use auto"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--optimizer", "lbfgs"], "a\n", ["kneser-ney"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--dev", "empty"], "a\n", ["leave out dev"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--continue", "lm.model"], "a\n", ["--continue"]),
+        (["train", "empty", "-o", "x", "--continue", "empty"], "a b c d e f g\n", ["empty", "model"]),
+        (["train", "empty", "-o", "x", "--dev", "none.txt"], "a\n", ["none.txt"]),
+        (["train", "empty", "-o", "x", "--set", "order=3"], "a\n", ["no setting 'order'"]),
         (["perplexity", "lm.model", "empty"], "\n", ["empty", "no words"]),
         (["perplexity", "empty", "empty"], "a b c d e f\n", ["empty", "model"]),
         (["sample", "lm.model", "--temperature", "0"], "", ["temperature"]),
@@ -204,3 +212,26 @@ def test_text_of_another_kind_is_warned_of(trained):
     assert "--tagged" in err
     _, _, err = program(trained, ["lm", "perplexity", "lm.model", "tagged.txt", "--tagged"])
     assert err == ""
+
+
+def test_training_stops_by_held_out_text_and_goes_on_from_a_model(trained, tmp_path):
+    (tmp_path / "held").write_text("the cat sang\na dog sat on the bird\n")
+    command = ["train", "text.txt", "--tol", 0, "--variance", "bigram=1e4", "--json", "-o", tmp_path / "m"]
+    (line,) = lines(trained, *command, "--dev", tmp_path / "held")
+    value = json.loads(line)
+    assert value["iterations"] < 100
+    assert "has not risen" in value["stopped"]
+    (line,) = lines(trained, "perplexity", tmp_path / "m", tmp_path / "held", "--json")
+    assert json.loads(line)["perplexity"] == pytest.approx(math.exp(-value["dev_score"]))
+    shown = lines(trained, *command[:-3], "-o", tmp_path / "m2", "--dev", tmp_path / "held", "--quiet")
+    assert shown[2].startswith("best log-probability of a token of the held-out text: -")
+    first, again = (
+        json.loads(lines(trained, "train", "text.txt", "-o", tmp_path / "further", "--json", "--max-iter", 5, *more)[0])
+        for more in ([], ["--continue", "lm.model", "--optimizer", "conjugate-gradient"])
+    )
+    assert again["objective"] < first["objective"]
+
+
+def test_criteria_are_listed(trained):
+    assert lines(trained, "train", "--settings")[0].startswith("likelihood: ")
+    assert "modified-kneser-ney" in "\n".join(lines(trained, "train", "--help"))

@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conftest import corpus_folder
 from loglin.cli.main import cli
 from loglin.corpus import conll, conllu, formats
 from loglin.errors import LoglinError
 from loglin.models.chain import Model
+from support.corpora import corpus_folder
 
 DOCUMENT = """# sent_id = 1
 # text = Vámonos al mar

@@ -22,8 +22,8 @@ from loglin.models.cache import AGES, N_FEATURES, RANKS, TIMES, CacheModel, cach
 from loglin.models.next_word import NextWordModel
 from loglin.objectives.cache import CacheLikelihood
 from loglin.objectives.next_word import NextWordLikelihood
+from loglin.problems.histories import LanguageOptions, inverse_variances
 from loglin.threads import Threads
-from loglin.training.language import LanguageOptions, penalties
 
 KINDS = (
     "bigram", "trigram", "5-gram", "skip", "skip-3", "skip-1-3", "suffix", "prefix", "class", "class-pair", "trigger",
@@ -351,7 +351,7 @@ def test_variances_and_counts():
         features=("bigram", "trigram", "5-gram", "skip-3"), variances={"trigram": 4.0}, min_count={"skip-3": 7}
     )
     extractor, _, _ = built([({}, [["aa", "ba"]])], ["bigram", "trigram"], 4)
-    assert set(penalties(extractor, options)) == {1 / 10, 1 / options.variance("bigram"), 1 / 4}
+    assert set(inverse_variances(extractor, options)) == {1 / 10, 1 / options.variance("bigram"), 1 / 4}
     assert options.count("skip-3") == 7
     assert LanguageOptions(min_count=3).count("bigram") == 3
     strict, loose = (LanguageModel(features=("bigram",), variances={"bigram": v}).fit(LINES) for v in (0.01, 100.0))

@@ -539,7 +539,7 @@ CHAIN = [["a", "b", "a"], ["b", "a", "a"]], [["A", "B", "A"], ["B", "B", "A"]]
     [
         (lambda: MaxEnt(optimizer="adam").fit(POINTS, list("aabb")), "no optimizer is called 'adam'; there are auto"),
         (lambda: MaxEnt(optimizer="gis", l1=0.1).fit(POINTS, list("aabb")), "gis has no l1 penalty; set l1 to 0"),
-        (lambda: MaxEnt(optimizer="iis").fit([{"x": -1.0}, {"x": 1.0}], list("ab")), "the attribute x has a negative"),
+        (lambda: MaxEnt(optimizer="iis").fit([{"x": -1.0}, {"x": 1.0}], list("ab")), "and x for a has a negative"),
         (lambda: MaxEnt(optimizer="gis").fit(POINTS, ["a", {"a", "b"}, "b", "b"]), "gis is for independent decisions"),
         (lambda: Tagger(optimizer="gis").fit(*CHAIN), "gis is for independent decisions"),
         (lambda: Tagger(optimizer="newton").fit(*CHAIN), "newton is for independent decisions"),

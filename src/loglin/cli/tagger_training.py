@@ -114,8 +114,8 @@ def train_command(data, output, as_json, **given) -> None:
         tagger.fit(text.inputs, text.targets(), start=start)
     progress.close()
     model = tagger.model_
-    seconds["train"] = model.record["train_seconds"]
-    seconds["features"] = max(0.0, time.perf_counter() - began - seconds["read"] - seconds["train"])
+    train = model.record["train_seconds"]
+    seconds |= {"features": max(0.0, time.perf_counter() - began - seconds["read"] - train), "train": train}
     model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
     tagger.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from loglin.cli import options as shared
+from loglin.errors import LoglinError
 
 
 class CriterionChoice(click.Choice):
@@ -25,6 +26,12 @@ class CriterionChoice(click.Choice):
         return list(dict.fromkeys(name for structure in self.structures for name in criteria(structure)))
 
     case_sensitive = True
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The name; a wrong one is answered with those that there are."""
+        if value not in (known := self.choices):
+            raise LoglinError(f"no criterion is called {value!r}; there are {', '.join(known)}")
+        return value
 
 
 class OptimizerChoice(click.Choice):

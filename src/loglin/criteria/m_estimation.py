@@ -36,7 +36,7 @@ class MEstimation(Counted, Initialized):
     line = "exponential loss against a base model's expectations (Smith, Vail & Lafferty 2007)"
     structures = ("chain",)
     base: Any = word_or_object(*BASES, other="the file of a model that has one", help="the base model q0")
-    base_order: int = choice(2, 1, help="how many labels a label of the base model looks back")
+    base_order: int = choice(1, 2, default=2, help="how many labels a label of the base model looks back")
     keep_base: bool = flag(True, "the model is q0 · exp(w·f), not exp(w·f) alone")
     input_features: bool = flag(False, "each attribute has a weight besides those with its labels")
     samples: int = whole(10_000, "of base=sampled: sentences drawn")

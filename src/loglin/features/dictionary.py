@@ -69,7 +69,7 @@ class TagDictionary:
         if len(wrong):
             token = int(wrong[0])
             label, right = (
-                ", ".join(str(names[y]) for y in np.flatnonzero(row)) for row in (said[token], known[token])
+                ", ".join(str(names[y]) for y in np.flatnonzero(row).tolist()) for row in (said[token], known[token])
             )
             raise LoglinError(
                 f"{_place(token, corpus.offsets, corpus.source)}: {column.vocabulary[int(column.codes[token])]!r} has "
@@ -98,7 +98,7 @@ class TagDictionary:
 
     def policy(self, names: Sequence) -> str | list:
         """What ``with_unknown`` was told: "all", "refuse", or the labels."""
-        return "all" if self.unknown.all() else [names[y] for y in np.flatnonzero(self.unknown)] or "refuse"
+        return "all" if self.unknown.all() else [names[y] for y in np.flatnonzero(self.unknown).tolist()] or "refuse"
 
     def _listed(self, labels: str | Iterable, names: list) -> np.ndarray:
         if isinstance(labels, str):
@@ -206,7 +206,7 @@ def read_dictionary(path: str | os.PathLike, encoding: str = "utf-8") -> tuple[l
 def write_dictionary(path: str | os.PathLike, names: Sequence, dictionary: TagDictionary) -> None:
     """Write a dictionary so that ``read_dictionary`` gives the same one."""
     rows = zip(dictionary.words.strings, dictionary.labels, strict=True)
-    words = {word: [names[y] for y in np.flatnonzero(row)] for word, row in rows}
+    words = {word: [names[y] for y in np.flatnonzero(row).tolist()] for word, row in rows}
     dictionaries.write(path, dictionaries.Entries(words, list(names), dictionary.policy(names)))
 
 

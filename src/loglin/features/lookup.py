@@ -75,7 +75,7 @@ class Lookup:
         item_ptr = np.concatenate([[0], np.cumsum([len(i) for i in items])]).astype(np.int64)
         flat = np.array([p for i in items for p in i], np.int64)
         radix = np.array([sizes[p] + 2 * reach for p in flat], np.int64)
-        starts, masks, arrays, key_starts, at = [], [], [], [], 0
+        starts, masks, arrays, at = [], [], [], 0
         for i, table in zip(items, tables, strict=True):
             possible = int(np.prod([float(sizes[p] + 2 * reach) for p in i])) if i else 1
             direct = possible <= DIRECT

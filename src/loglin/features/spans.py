@@ -133,7 +133,7 @@ class SpanExtractor:
         word = np.arange(corpus.n_tokens, dtype=np.int32)
         last = np.repeat(word, place + 1)  # the words before it and itself begin the cells that end with a word
         first = np.arange(len(last)) - np.repeat(np.cumsum(place + 1) - 1 - word, place + 1)
-        at = {"first": first, "last": last, "length": last - first + 1, "split": word}
+        at: dict[str, np.ndarray] = {"first": first, "last": last, "length": last - first + 1, "split": word}
         n_spans = len(self.templates.spans)
         attributes = np.empty((len(last), n_spans), np.int32)
         splits = np.full((corpus.n_tokens + len(lengths), len(self.observed) - n_spans), -1, np.int32)

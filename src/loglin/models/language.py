@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.errors import LoglinError
@@ -22,8 +24,24 @@ LARGEST = 200.0  # of a weight that training could have found
 
 @dataclass
 class PredictorModel:
+    """A language model and the record of its training."""
+
     predictor: Predictor
     record: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of a log-linear model: (features,)."""
+        return self._next_word.weights
+
+    @weights.setter
+    def weights(self, weights: np.ndarray) -> None:
+        self.predictor = replace(self._next_word, weights=weights)
+
+    @property
+    def _next_word(self) -> NextWordModel:
+        assert isinstance(self.predictor, NextWordModel)  # counted models have no weights
+        return self.predictor
 
     @property
     def kind(self) -> Kind:
@@ -70,14 +88,3 @@ def _predictor(section: Section) -> Predictor:
     if cache := section.optional("cache"):
         return CacheModel(model, cache.whole("window"), cache.finite("theta", N_FEATURES, below=LARGEST))
     return model
-
-
-def save(path: str | os.PathLike, model: Predictor, record: dict) -> None:
-    """Write a language model; on failure an older file of that name is left as it was."""
-    PredictorModel(model, record).save(path)
-
-
-def load(path: str | os.PathLike) -> tuple[Predictor, dict]:
-    """The model in a file and the record of its training."""
-    model = PredictorModel.load(path)
-    return model.predictor, model.record

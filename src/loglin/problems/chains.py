@@ -42,6 +42,7 @@ class ChainProblem:
     threads: Threads = field(default_factory=lambda: Threads(1))
     task: str = "tag"  # of the model
     sequential: bool = True  # labels depend on their neighbors
+    joint: bool = False  # of decisions: the model is one of labels and attributes together
     unpenalized: np.ndarray | None = None  # (attributes,) bool: intercepts
     hidden: Gold | None = None  # what is annotated, where ``gold`` is what the dictionary allows
     held: Corpus | None = None  # text without labels, on which the criterion of hidden labels is reported
@@ -57,7 +58,7 @@ class ChainProblem:
 
     @property
     def structure(self) -> str:
-        return "chain" if self.sequential else "local"
+        return "chain" if self.sequential else "joint" if self.joint else "local"
 
     # ------------------------------------------------------------------ what is annotated
 

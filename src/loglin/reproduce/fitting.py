@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 from typing import TypeVar
 
 from sklearn.base import BaseEstimator
@@ -12,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from loglin.corpus.columns import Column, Corpus
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
+from loglin.optimize.run import Run
+from loglin.training.fit import fit
 
 E = TypeVar("E", bound=BaseEstimator)
 
@@ -23,8 +24,9 @@ def fit_quietly(estimator: E, *data) -> E:
         return estimator.fit(*data)
 
 
-def fit_columns(tagger: Tagger, inputs: Corpus, labels: Column) -> Model:
-    """Fit a tagger on columns of inputs and one of labels, and return its model."""
-    names = labels.strings()
-    sequences = [names[begin:end] for begin, end in pairwise(inputs.offsets.tolist())]
-    return fit_quietly(tagger, inputs.sentences(), sequences).model_
+def fit_columns(tagger: Tagger, inputs: Corpus, labels: Column, cold: bool = False) -> Model:
+    """The model of a tagger fitted on columns of inputs and one of labels; ``cold``: without a stochastic start."""
+    if not cold:
+        return fit_quietly(tagger, inputs, labels).model_
+    run = Run(max_iter=tagger.chosen_criterion().defaults.max_iter, tol=tagger.tol, warm_start=False)
+    return fit(tagger.problem(inputs, labels), tagger.chosen_criterion(), run)

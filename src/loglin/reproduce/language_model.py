@@ -12,12 +12,12 @@ import numpy as np
 
 from loglin.corpus import datasets
 from loglin.corpus.plaintext import Text
+from loglin.criteria.likelihood import next_word_likelihood
 from loglin.estimators.language_model import LanguageModel
-from loglin.features.words import Words
+from loglin.problems.histories import HistoryProblem, LanguageOptions
 from loglin.reproduce import figures
 from loglin.reproduce.table import Drawings, Row, Table
 from loglin.threads import Threads
-from loglin.training.language import LanguageOptions, next_word_criterion
 
 DRAWS = True
 
@@ -140,9 +140,8 @@ def _row(name: str, perplexity: float, record: dict[str, Any]) -> Row:
 
 
 def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress: Callable[[str], None]) -> Pass:
-    words = Words.most_frequent(training, vocabulary)
-    options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary, threads=threads)
-    _, criterion = next_word_criterion(training, words.encode(training), words, options)
+    options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary)
+    criterion = next_word_likelihood(HistoryProblem.of(training, options, threads=Threads(threads)))
     weights, seconds = np.zeros(criterion.n_features), []
     weights[: criterion.n_words] = np.log(criterion.observed[: criterion.n_words] + 0.5)
     criterion(weights)  # compiled, and in the caches
@@ -151,7 +150,7 @@ def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress
         criterion(weights)
         seconds.append(time.perf_counter() - began)
     progress(f"{vocabulary:,} words: {min(seconds):.3f} seconds a pass")
-    dense = len(criterion.tree.count) * criterion.n_words
+    dense = len(criterion.tree.counts) * criterion.n_words
     return Pass(vocabulary, criterion.n_features, criterion.touches, dense, min(seconds))
 
 

@@ -128,14 +128,14 @@ class Features:
     threads: int | None = None
     progress: Callable[[str], None] = lambda line: None
 
-    def fit(self, criterion: str, c: float | None = None, **options: Any) -> Fit:
-        """Train with the penalty w²/2c (none for c = inf) and score the development data."""
+    def fit(self, criterion: str, c: float | None = None, cold: bool = False, **options: Any) -> Fit:
+        """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold``: see fit_columns."""
         if c is not None:
             options["l2"] = 0.0 if np.isinf(c) else 1 / c
         if criterion == "hmm":
             options["order"] = 2
         tagger = Tagger(criterion, template=self.template, threads=self.threads, **options)
-        model = fit_columns(tagger, self.data.training.inputs, self.data.training.labels)
+        model = fit_columns(tagger, self.data.training.inputs, self.data.training.labels, cold)
         seconds, scores = model.record["train_seconds"], self.score(model, "development")
         shown = "" if c is None else f", c = {c:.3g}"
         given = {k: v for k, v in (options.get("settings") or {}).items() if not isinstance(v, HMM)}
