@@ -51,7 +51,7 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
 
 
 def _copy(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:
-    """Set out[f] to the old weight of the same (attribute, code); ``attributes`` maps old numbers to new ones."""
+    """out[f] = the old weight of the same (attribute, code); attributes maps old numbers to new ones."""
     owner = attributes[np.repeat(np.arange(len(old_ptr) - 1), np.diff(old_ptr))]
     known = (owner >= 0) & (old_codes >= 0)
     old_keys = owner[known].astype(np.int64) * size + old_codes[known]
