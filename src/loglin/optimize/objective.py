@@ -7,7 +7,7 @@
     HasLearner      "auto", "sgd", "averaged-sgd": one example after the other
     HasParts        "auto": a sum that falls apart by label
 
-Objectives meet these protocols by their shape alone: neither side imports the other.
+Objectives meet these protocols by their shape alone; nothing in this folder imports an objective.
 """
 
 from __future__ import annotations
