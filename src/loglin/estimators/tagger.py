@@ -39,7 +39,7 @@ class Tagger(WithCriterion):
 
     Parameters
     ----------
-    criterion : how weights are estimated, by name or as an object such as ``loglin.criteria.Piecewise(nota="selected")``;
+    criterion : how weights are estimated, by name or as an object such as loglin.criteria.Piecewise(nota="selected");
         their settings stand in brackets (docs/criteria.md, where labels are hidden docs/unlabeled.md):
         CRITERIA
     neighborhood : what contrastive estimation compares a sentence with: "trans1" (the default), "del1word",
