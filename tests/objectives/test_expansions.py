@@ -20,6 +20,8 @@ from loglin.grammars.transforms import TreeCoder
 from loglin.grammars.uses import tree_uses
 from loglin.objectives.expansions import ExpansionCriterion, Expansions, nota_instances
 from loglin.optimize.fit import fit_weights
+from loglin.optimize.penalties import Penalties
+from loglin.optimize.run import Run
 from loglin.threads import Threads
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
@@ -174,7 +176,7 @@ def test_the_optimum_is_the_relative_frequency():
         return ExpansionCriterion(grammar, index, expansions(rows, 0))
 
     weak = np.full(index.n_features, 1e-9)
-    result = fit_weights(make, l1=0 * weak, l2=weak, tol=1e-10, dtype="float64")
+    result = fit_weights(make, Penalties(0 * weak, weak), Run(tol=1e-10, dtype="float64"))
     w = result.weights[:3]
     assert np.exp(w) / np.exp(w).sum() == pytest.approx([0.5, 0.3, 0.2], abs=1e-6)
     assert result.converged
@@ -291,5 +293,7 @@ def test_mecfg_on_the_treebank():
     assert (grammar.n_symbols, grammar.n_rules, len(gold.rules), len(index.targets)) == (393, 1309, 7206, 7142)
     criterion = ExpansionCriterion(grammar, index, Expansions.of_trees(design, gold))
     ones = np.ones(index.n_features)
-    result = fit_weights(lambda dtype: criterion, l1=0 * ones, l2=ones, warm_start=False, tol=1e-6, dtype="float64")
+    result = fit_weights(
+        lambda dtype: criterion, Penalties(0 * ones, ones), Run(warm_start=False, tol=1e-6, dtype="float64")
+    )
     assert result.value == pytest.approx(11106.93, abs=0.02)

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from loglin.criteria.settings import OPTIMIZERS
 from loglin.errors import LoglinError
+from loglin.optimize.optimizers import optimizers
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
@@ -24,7 +24,11 @@ label_column = click.option(
     help="Column of the labels, from 0, or from -1 backwards.",
 )
 optimizer = click.option(
-    "--optimizer", type=click.Choice(OPTIMIZERS), default="auto", show_default=True, help="How weights are found."
+    "--optimizer",
+    type=click.Choice(list(optimizers())),
+    default="auto",
+    show_default=True,
+    help="How weights are found.",
 )
 decoding = click.option(
     "--decoding",
@@ -75,6 +79,16 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
             raise LoglinError(f"--set is {pair!r}; write NAME=VALUE, such as nota=selected")
         found[name.strip()] = value.strip()
     return found
+
+
+def criteria_help(structure: str) -> str:
+    """The criteria of a structure and their settings, as --help shows them below the options."""
+    from loglin.criteria.registry import criteria
+
+    parts = []
+    for name, kind in criteria(structure).items():
+        parts.append(f"\b\n{name}: {kind.line}" + "".join(f"\n    {line}" for line in kind.help().splitlines()))
+    return "Criteria, and their settings for --set:\n\n" + "\n\n".join(parts)
 
 
 def number_of(place: str, text: str, allowed: str) -> float:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from loglin.cli import options as shared
-from loglin.criteria.settings import PARSERS
+from loglin.criteria.registry import criteria, criterion
+from loglin.criteria.trees import OnTrees
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.corpus.trees import Tree
+    from loglin.models.parser import ParserModel
 
-RAW = ("em", "contrastive")  # learn from sentences in the place of trees
-_PARAMETERS = ("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads")
-_PARAMETERS += ("seed", "neighborhood")
+_PARAMETERS = (
+    *("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads"),
+    *("seed", "neighborhood", "optimizer"),
+)
 
 
-@click.command("parse-train")
+@click.command("parse-train", epilog=shared.criteria_help("forest"))
 @click.argument("data")
 @click.option(
     "--criterion",
-    type=click.Choice(list(PARSERS)),
+    type=click.Choice(list(criteria("forest"))),
     default="crf",
     show_default=True,
     help="How to estimate; pcfg counts.",
@@ -34,12 +38,12 @@ _PARAMETERS += ("seed", "neighborhood")
 @click.option("--vertical", type=click.IntRange(min=1), default=1, show_default=True, help="2: labels know parents, …")
 @click.option("--annotations", multiple=True, metavar="NAME,…", help="Annotations of Klein and Manning by name.")
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences.")
-@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (criterion mixture).")
+@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (mixture, em, contrastive).")
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
 @click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 @click.option("--l2", type=click.FloatRange(min=0), help="L2 penalty, 1 / variance; default 1, m-estimation .06.")
-@click.option("--max-iter", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--max-iter", type=click.IntRange(min=1), help="Default 200; of the perceptron 10 epochs.")
 @click.option(
     "--tol",
     type=click.FloatRange(min=0),
@@ -47,6 +51,9 @@ _PARAMETERS += ("seed", "neighborhood")
     show_default=True,
     help="Stop when the relative improvement still to come is less.",
 )
+@shared.optimizer
+@click.option("--dev", help="Held-out trees; training stops when the F1 of their sentences' trees no longer rises.")
+@click.option("--continue", "start", help="Start from the weights of this model.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -66,14 +73,19 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
 
     The criteria em and contrastive learn from text without trees.
     """
+    from sklearn.exceptions import ConvergenceWarning
+
     from loglin.corpus.output import check_writable
     from loglin.estimators import Parser
 
     began = time.perf_counter()
+    inputs = [data, *(given[name] for name in ("template", "grammar", "unlabeled", "dev"))]
     for path in filter(None, (output, save_grammar)):
         check_writable(path)
-        shared.refuse_overwriting(path, data, given["template"], given["grammar"], given["unlabeled"])
+        shared.refuse_overwriting(path, *inputs)
     examples, unlabeled = _read(data, given)
+    dev = _trees(given["dev"], given["encoding"]) if given["dev"] else None
+    start = _parser_model(given["start"]) if given["start"] else None
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     parser = Parser(
@@ -81,9 +93,12 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
         annotations=tuple(name.strip() for part in given["annotations"] for name in part.split(",")),
         settings=shared.settings_of(given["settings"]),
         callbacks=[progress],
+        dev=dev,
         **{name: given[name] for name in _PARAMETERS},
     )
-    parser.fit(examples, unlabeled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says why training stopped
+        parser.fit(examples, unlabeled, start=start)
     progress.close()
     seconds["train"] = time.perf_counter() - began - seconds["read"]
     parser.model_.record["data"] = shared.base_name(data)
@@ -96,15 +111,22 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
 
 def _read(data: str, given: dict) -> tuple[list[Tree] | list[list[str]], list[list[str]] | None]:
     """Trees, or sentences in their place; and sentences besides."""
-    criterion, kind, encoding = given["criterion"], given["text_format"], given["encoding"]
-    if given["unlabeled"] and criterion != "mixture":
-        raise LoglinError(f"--unlabeled is given, but criterion {criterion} learns from DATA alone; take mixture")
+    chosen, kind, encoding = criterion(given["criterion"], "forest"), given["text_format"], given["encoding"]
+    assert isinstance(chosen, OnTrees)
+    if given["unlabeled"] and not chosen.takes_unlabeled:
+        raise LoglinError(f"--unlabeled is given, but criterion {chosen.name} learns from DATA alone; take mixture")
     if kind == "auto":
-        kind = "text" if criterion in RAW and data.removesuffix(".gz").endswith(".txt") else "trees"
-    if kind == "text" and criterion not in RAW:
-        raise LoglinError(f"criterion {criterion} learns from trees; give trees, or take em or contrastive")
+        kind = "text" if chosen.takes_sentences and data.removesuffix(".gz").endswith(".txt") else "trees"
+    if kind == "text" and not chosen.takes_sentences:
+        raise LoglinError(f"criterion {chosen.name} learns from trees; give trees, or take em or contrastive")
     examples = _trees(data, encoding) if kind == "trees" else _sentences(data, encoding)
     return examples, _sentences(given["unlabeled"], encoding) if given["unlabeled"] else None
+
+
+def _parser_model(path: str) -> ParserModel:
+    from loglin.models.parser import ParserModel
+
+    return ParserModel.load(path)
 
 
 def _trees(path: str, encoding: str) -> list[Tree]:
@@ -123,10 +145,8 @@ def _sentences(path: str, encoding: str) -> list[list[str]]:
 
 
 def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, as_json: bool) -> None:
-    from loglin.training.chains import peak_memory_mb
-
-    summary = {name: value for name, value in record.items() if name != "history"}
-    summary |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "model": output}
+    summary = {name: value for name, value in record.items() if name not in ("history", "options")}
+    summary |= {"seconds": seconds, "model": output}
     if as_json:
         shared.print_json(summary)
         return
@@ -135,9 +155,12 @@ def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, a
         f"{record['rules']:,} rules, {record['features']:,} features"
     )
     print(f"objective {record['objective']:,.3f} after {record['iterations']} iterations: {record['stopped']}")
+    if "dev_score" in record:
+        print(f"F1 on the development data {record['dev_score']:.4f}")
+    memory = record["peak_memory_mb"]
     print(
-        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f}), "
-        f"{summary['peak_memory_mb']:.0f} MB"
+        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f})"
+        + ("" if memory is None else f", {memory:.0f} MB")
     )
     print(f"model written to {output}")
 
