@@ -13,6 +13,7 @@ from test_bad_input import refused
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import Tree, parse_trees, read_trees, write_trees
+from loglin.criteria.registry import criteria
 from loglin.drawing.trees import draw
 from loglin.estimators import Parser
 from loglin.evaluation.trees import CONVENTIONS, compare_parsers, evaluate_trees
@@ -338,6 +339,35 @@ def test_a_template_of_ones_own(treebank):
     run("parse-train", "train.mrg", "--template", "spans.template", "-o", "a.model", "--quiet", "--max-iter", 3)
     text = run("parse", "a.model", "--explain", "1-3", input="she saw she\n")
     assert "R01:saw" in text
+
+
+def test_held_out_trees_optimizers_and_going_on(treebank):
+    start = ["parse-train", "train.mrg", "-o", "a.model", "--threads", 1, "--tol", "1e-6"]
+    first = json.loads(run(*start, "--json"))
+    for optimizer in ("lbfgs", "gradient"):
+        value = json.loads(run(*start, "--optimizer", optimizer, "--json"))
+        assert value["objective"] == pytest.approx(first["objective"], rel=1e-3)
+    run(*start, "--quiet")
+    again = json.loads(run(*start, "--continue", "a.model", "--json"))
+    assert again["iterations"] < first["iterations"]
+    assert again["objective"] == pytest.approx(first["objective"], rel=1e-4)
+    value = json.loads(run(*start, "--dev", "test.mrg", "--json"))
+    assert value["dev_score"] == json.loads(run("parse-eval", "a.model", "test.mrg", "--json"))["f1"]
+    text = run(*start, "--dev", "test.mrg", "--quiet")
+    assert f"\nF1 on the development data {value['dev_score']:.4f}\n" in text
+    refused(treebank, [*map(str, start), "--dev", "nowhere.mrg"], "nowhere.mrg", "No such file")
+    refused(treebank, [*map(str, start), "--continue", "raw.txt"], "raw.txt is no loglin model")
+    refused(treebank, [*map(str, start), "--continue", "a.model", "--vertical", "2"], "the same horizontal, vertical")
+    refused(treebank, [*map(str, start), "--optimizer", "newton"], "optimizer newton is for independent decisions")
+    refused(treebank, ["parse-train", "train.mrg", "--dev", "test.mrg", "-o", "test.mrg"], "also an input")
+
+
+def test_help_lists_criteria_and_settings():
+    text = run("parse-train", "--help")
+    for name, kind in criteria("forest").items():
+        assert f"  {name}: {kind.line}\n" in text
+        for setting in kind.settings():
+            assert f"    {setting.name} = " in text
 
 
 def test_what_parse_train_refuses(treebank):

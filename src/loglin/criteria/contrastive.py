@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from loglin.criteria.criterion import Defaults, Way
-from loglin.criteria.hidden import NEIGHBORHOOD, OnLattices, checked_neighborhood
-from loglin.criteria.hidden_trees import FromSentences
+from loglin.criteria.hidden import OnLattices, WithNeighborhood
 from loglin.criteria.settings import number
-from loglin.criteria.trees import DEVIATION, best_of_random_starts
+from loglin.criteria.trees import DEVIATION, FromSentences, best_of_random_starts
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from loglin.neighborhoods.named import Neighborhood
     from loglin.objectives.forest import ForestCriterion
     from loglin.optimize.record import Result
     from loglin.optimize.run import Run
@@ -22,20 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Contrastive(OnLattices):
+class Contrastive(WithNeighborhood, OnLattices):
     """Σ log Σ_y u(x, y) − log Σ_{x′ ∈ N(x)} Σ_y u(x′, y)."""
 
     name = "contrastive"
     line = "the observed sentence against its neighbors, labels summed out (Smith & Eisner 2005)"
-    neighborhood: Any = NEIGHBORHOOD
-
-    def check(self) -> None:
-        super().check()
-        object.__setattr__(self, "neighborhood", checked_neighborhood(self.neighborhood))
-
-    @property
-    def around(self) -> Neighborhood:
-        return self.neighborhood or checked_neighborhood("trans1")
 
 
 # ---------------------------------------------------------------------- trees
@@ -44,7 +33,7 @@ WORDS = "U00:%x[0,0]\n"  # all that can be seen of the neighbors of a sentence
 
 
 @dataclass(frozen=True)
-class ContrastiveTrees(FromSentences):
+class ContrastiveTrees(WithNeighborhood, FromSentences):
     """Σ log Σ_T u(x, T) − log Σ_{x′ ∈ N(x)} Σ_T u(x′, T) of a weighted grammar."""
 
     name = "contrastive"
@@ -53,15 +42,6 @@ class ContrastiveTrees(FromSentences):
     concave = False
     ALIKE: ClassVar[float] = 0.05  # weights of all rules within so much: symbols are not told apart
     deviation: float = number(1.0, DEVIATION)
-    neighborhood: Any = NEIGHBORHOOD
-
-    def check(self) -> None:
-        super().check()
-        object.__setattr__(self, "neighborhood", checked_neighborhood(self.neighborhood))
-
-    @property
-    def around(self) -> Neighborhood:
-        return self.neighborhood or checked_neighborhood("trans1")
 
     def objective(self, problem: TreeProblem) -> ForestCriterion:
         """Σ log Z(neighbors) − log Z(sentence)."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.generative import COLUMNS, chosen_columns
 from loglin.criteria.hidden import ANNEALING, ANNEALING_RATE, HiddenLabels
-from loglin.criteria.hidden_trees import FromSentences
 from loglin.criteria.settings import choice, number
+from loglin.criteria.trees import FromSentences
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.contrastive import WORDS, Contrastive
 from loglin.criteria.criterion import Defaults, Way
-from loglin.criteria.hidden import NEIGHBORHOOD, STARTS, check_starts, checked_neighborhood
+from loglin.criteria.hidden import STARTS, WithNeighborhood, check_starts
 from loglin.criteria.settings import number
 from loglin.criteria.trees import BASE, DEVIATION, FromTrees, best_of_random_starts, likelihood_of_trees
 from loglin.errors import LoglinError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loglin.corpus.trees import Tree
-    from loglin.neighborhoods.named import Neighborhood
     from loglin.objectives.forest import ForestCriterion
     from loglin.optimize.record import Result
     from loglin.optimize.run import Run
@@ -50,7 +49,7 @@ class Mixture(Contrastive):
 
 
 @dataclass(frozen=True)
-class MixtureTrees(FromTrees):
+class MixtureTrees(WithNeighborhood, FromTrees):
     """Σ log p(tree | sentence) of annotated trees + weight · contrastive estimation of the other sentences."""
 
     name = "mixture"
@@ -65,15 +64,10 @@ class MixtureTrees(FromTrees):
     weight: float = number(1.0, "how much a sentence without a tree counts")
     starts: int = STARTS
     deviation: float = number(0.3, DEVIATION)
-    neighborhood: Any = NEIGHBORHOOD
 
     def check(self) -> None:
         check_starts(self)
-        object.__setattr__(self, "neighborhood", checked_neighborhood(self.neighborhood))
-
-    @property
-    def around(self) -> Neighborhood:
-        return self.neighborhood or checked_neighborhood("trans1")
+        super().check()
 
     def problem(
         self, trees: Sequence[Tree], options: TreeOptions, sentences: Sequence[Sequence[str]] = (), pcfg: Any = None

@@ -68,7 +68,7 @@ def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training
             reporter.note(mistakes_met, 0.0, found, epoch, active=0)
         except StopTraining as request:
             asked = request.stop
-        if mistakes == 0:
+        if mistakes == 0 and asked is None:  # an epoch that was cut short proves nothing
             asked = Stop(CONVERGED, f"an epoch went over all {what} without a mistake")
         stop = asked or stop
         return asked is not None

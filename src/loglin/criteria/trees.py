@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from loglin.criteria.criterion import Criterion, Defaults, Way
+from loglin.criteria.hidden import STARTS, check_starts
 from loglin.criteria.settings import choice, number, whole
 from loglin.errors import LoglinError
+from loglin.problems.request import Annotation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,6 +77,31 @@ class FromTrees(OnTrees):
 
         templates = self.templates(options.template)
         return TreeProblem.of_trees(trees, sentences, options, templates, self.lexicon, self.as_terminals, pcfg)
+
+
+@dataclass(frozen=True)
+class FromSentences(OnTrees):
+    """A criterion that starts from a grammar, and sees sentences, or trees by their words or brackets."""
+
+    needs = Annotation.HIDDEN
+    takes_sentences = True
+    takes_unlabeled = True
+    symbols: int = whole(0, "without a grammar: how many nameless symbols there are")
+    rare: int = RARE
+    starts: int = STARTS
+
+    def check(self) -> None:
+        check_starts(self)
+
+    def problem(
+        self, trees: Sequence[Tree], options: TreeOptions, sentences: Sequence[Sequence[str]] = (), pcfg: Any = None
+    ) -> TreeProblem:
+        from loglin.problems.hidden_trees import hidden_text
+        from loglin.problems.word_types import problem_of_text
+
+        templates = self.templates(options.template)
+        hidden = hidden_text(trees, sentences, options, self.name, self.symbols, self.rare)
+        return problem_of_text(hidden, options, templates)
 
 
 def exact(run: Run) -> Run:
