@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full bench lint clean
+.PHONY: demo test test-full bench tables lint clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -21,20 +21,28 @@ lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
+# On all cores; a worker keeps neighboring tests, which share fixtures, until another has none left.
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+
 test: $(READY) lint
-	$(BIN)/pytest -m "not full"
+	$(PYTEST) -m "not full"
 
 test-full: $(READY) lint
-	$(BIN)/pytest
+	$(PYTEST)
 
 bench: $(READY)
-	$(BIN)/python benchmarks/crf.py
-	$(BIN)/python benchmarks/trainers.py
-	$(BIN)/python benchmarks/scaling.py
-	$(BIN)/python benchmarks/criteria.py
-	$(BIN)/python benchmarks/maxent.py
-	$(BIN)/python benchmarks/lattices.py
-	$(BIN)/python benchmarks/forests.py
+	$(BIN)/python benchmarks/crf.py --output docs/benchmarks
+	$(BIN)/python benchmarks/trainers.py --output docs/benchmarks
+	$(BIN)/python benchmarks/scaling.py --output docs/benchmarks
+	$(BIN)/python benchmarks/criteria.py --output docs/benchmarks
+	$(BIN)/python benchmarks/maxent.py --output docs/benchmarks
+	$(BIN)/python benchmarks/lattices.py --output docs/benchmarks
+	$(BIN)/python benchmarks/forests.py --output docs/benchmarks
+
+# The pages in docs/results, one process per table; those made from the present source and data are skipped.
+# TABLE=name makes one table, FORCE=1 makes tables that were made already, too.
+tables: $(READY)
+	$(BIN)/python benchmarks/tables.py --output docs/results $(if $(FORCE),--force) $(TABLE)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,16 +1,15 @@
 """loglin against python-crfsuite: the same data, template, features and objective, in one run.
 
-    python benchmarks/crf.py [--quick]
+    python benchmarks/crf.py [--quick] [--output DIR]
 
 Each side runs in a process of its own, one after the other, so that peak memory is its own; seconds are
 wall clock inside the process, without the start of the interpreter and with compiled code cached (loglin
 does everything once before it is timed). The data is CoNLL-2000, found through LOGLIN_DATA.
-Writes docs/benchmarks/crf.json and crf.md.
+With --output, writes crf.json and crf.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -20,7 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from output import parser_of, report
+
 TEMPLATE = "\n".join(
     [f"U0{i}:%x[{i - 2},0]" for i in range(5)]
     + ["U05:%x[-1,0]/%x[0,0]", "U06:%x[0,0]/%x[1,0]"]
@@ -325,7 +325,7 @@ def table(peer, ours):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="stop python-crfsuite after 15 iterations")
     parser.add_argument("--side")
     parser.add_argument("--work")
@@ -343,14 +343,9 @@ def main():
             ours = [run_side("loglin", data, Path(work), given.quick, n) for n in (1, 2)]
             peer = run_side("crfsuite", data, Path(work), given.quick)
             text = table(peer, ours)
-        print(text)
-        if not given.quick:
-            folder = ROOT / "docs" / "benchmarks"
-            folder.mkdir(parents=True, exist_ok=True)
-            for result in (peer, *ours):
-                result.pop("model", None)
-            (folder / "crf.json").write_text(json.dumps({"crfsuite": peer, "loglin": ours}, indent=1) + "\n")
-            (folder / "crf.md").write_text(text)
+        for result in (peer, *ours):
+            result.pop("model", None)
+        report(given.output, "crf", text, {"crfsuite": peer, "loglin": ours})
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
 """Training time of the criteria, one thread, same features, each to its own convergence, in one run.
 
-    python benchmarks/criteria.py [--quick]
+    python benchmarks/criteria.py [--output DIR]
 
 NP chunking (CoNLL-2000, the extended features of m_estimation.txt): M-estimation with its base model and
 expectations, against the CRF by plain L-BFGS and by the default trainer. Parts of speech (1,154 treebank
 sentences, 45 labels, every feature with the label before): pieces with selected none-of-the-above instances
 against the same two. Then one M-estimation run from file to model against python-crfsuite's CRF from file to
-model. The data is found through LOGLIN_DATA. Writes docs/benchmarks/criteria.json and criteria.md.
+model. The data is found through LOGLIN_DATA. With --output, writes criteria.json and
+criteria.md.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import time
@@ -20,19 +19,18 @@ from pathlib import Path
 
 import numpy as np
 
-from crf import ROOT, crfsuite_train, loglin_train, peak_mb, read_sentences
+from crf import crfsuite_train, loglin_train, peak_mb, read_sentences
 from loglin.corpus import datasets
 from loglin.corpus.columns import Column, Corpus, encode_strings
-from loglin.corpus.labels import gold_of_column
 from loglin.decoding.chains import Decoder
+from loglin.estimators.tagger import Tagger
 from loglin.evaluation.sequences import evaluate
-from loglin.features.extract import TemplateExtractor
-from loglin.features.template import parse_templates
 from loglin.reproduce import np_chunks
+from loglin.reproduce.fitting import fit_columns
 from loglin.reproduce.piecewise_table1 import POS_ITEMS, crossed
-from loglin.training.chains import Options, train
+from output import parser_of, report
 
-PLAIN = {"warm_start": False, "scaled": False}  # L-BFGS as the papers used it
+PLAIN = {"optimizer": "lbfgs"}  # L-BFGS as the papers used it
 
 
 def timed(inputs, labels, template, test, repeats=1, **options):
@@ -40,17 +38,14 @@ def timed(inputs, labels, template, test, repeats=1, **options):
     best = None
     for _ in range(repeats):
         began = time.perf_counter()
-        extractor = TemplateExtractor(parse_templates(template))
-        design = extractor.fit(inputs)
-        names, gold = gold_of_column(labels)
-        model = train(design, extractor, names, gold, Options(threads=1, **options))
+        model = fit_columns(Tagger(template=template, threads=1, **options), inputs, labels)
         seconds = time.perf_counter() - began
         if best is None or seconds < best["seconds"]:
             best = {"seconds": seconds}
     record = model.record
     best |= {k: record[k] for k in ("iterations", "evaluations", "objective", "n_features", "stopped")}
     test_inputs, test_labels, constrain = test
-    known = {name: i for i, name in enumerate(names)}
+    known = {name: i for i, name in enumerate(model.labels)}
     right = np.array([known.setdefault(y, len(known)) for y in test_labels.vocabulary.strings])[test_labels.codes]
     decoder = Decoder(model, None, constrain)
     result = evaluate(right, decoder.best(decoder.design(test_inputs)), list(known), test_inputs.offsets)
@@ -156,17 +151,13 @@ def markdown(result) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "benchmarks")
-    output = parser.parse_args().output
+    output = parser_of(__doc__).parse_args().output
     with tempfile.TemporaryDirectory() as folder:
         files = file_to_model(Path(folder))
         print(f"file to model: {files['loglin_seconds']:.2f} s against {files['crfsuite_seconds']:.1f} s", flush=True)
     training = {"NP chunking": np_chunking(), "parts of speech": parts_of_speech()}
     result = {"training": training, "file_to_model": files, "peak_memory_mb": peak_mb()}
-    (output / "criteria.json").write_text(json.dumps(result, indent=1) + "\n")
-    (output / "criteria.md").write_text(markdown(result))
-    print(markdown(result))
+    report(output, "criteria", markdown(result), result)
 
 
 if __name__ == "__main__":

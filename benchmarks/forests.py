@@ -1,23 +1,21 @@
 """What parsing costs: exact CKY beside NLTK's Viterbi parser, passes of training, sentences a second by length.
 
-    python benchmarks/forests.py
+    python benchmarks/forests.py [--output DIR]
 
 The grammar is counted from 736 sentences of 2 to 15 words of the treebank sample: 393 symbols, 1,309 rules. NLTK's
 ViterbiParser gets the same rules, the same root distribution as unary rules of one start symbol, and of the lexicon
 what the sentence's words need, with the rest of every tag's probability on a word that does not occur; so it does less
 work per sentence than with the whole lexicon. Both find the same probabilities, or the run ends with an error. One
-thread, one run, the best of several rounds for loglin; NLTK once. The data are found through LOGLIN_DATA. Writes
-docs/benchmarks/forests.json and forests.md.
+thread, one run, the best of several rounds for loglin; NLTK once. The data are found through LOGLIN_DATA. With
+--output, writes forests.json and forests.md.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import math
 import resource
 import time
-from pathlib import Path
 
 import numpy as np
 from nltk.grammar import PCFG as NltkGrammar
@@ -33,8 +31,8 @@ from loglin.problems.trees import TreeOptions
 from loglin.reproduce.treebank_parsing import splits
 from loglin.structures.forest import chart_bytes
 from loglin.structures.tree_scores import scores_with
+from output import parser_of, report
 
-ROOT = Path(__file__).resolve().parent.parent
 PEER_LENGTHS, PEER_SENTENCES = (4, 6, 8, 10, 12), 2  # so many test sentences of each length
 LENGTHS, TOGETHER, ROUNDS = (5, 10, 15, 20, 30, 40, 60), 40, 5
 
@@ -216,11 +214,9 @@ def page(found: dict) -> str:
 
 
 def main() -> None:
+    given = parser_of(__doc__).parse_args()
     found = measured()
-    folder = ROOT / "docs" / "benchmarks"
-    (folder / "forests.json").write_text(json.dumps(found, indent=2) + "\n")
-    (folder / "forests.md").write_text(page(found))
-    print(page(found))
+    report(given.output, "forests", page(found), found)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,25 @@
 """What learning without labels costs: contrastive gradients and EM steps on the treebank sample, in one run.
 
-    python benchmarks/lattices.py
+    python benchmarks/lattices.py [--output DIR]
 
 24,020 words, 45 tags, the dictionary of all words, order 2, the template `trigram`. A gradient is a whole evaluation of
 the criterion, from weights to value and gradient; an EM step is expectation and maximization. The best of ten rounds
 is taken, in each of which all run five times in a row. Growth: the same sentences four times. hmmlearn: one EM step of
 order 1 with 45 nameless states on the same words, scaled, not in logarithms, which is its quicker way. The data are
-found through LOGLIN_DATA. Writes docs/benchmarks/lattices.json and lattices.md.
+found through LOGLIN_DATA. With --output, writes lattices.json and lattices.md.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import resource
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
+from loglin.training.chains import _problem
+from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
+from loglin.training.options import Options
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
@@ -31,11 +32,8 @@ from loglin.features.read import read_templates
 from loglin.objectives.lattice import Neighbors
 from loglin.problems.lattices import TokenTypes
 from loglin.threads import Threads
-from loglin.training.chains import _problem
-from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
-from loglin.training.options import Options
+from output import parser_of, report
 
-ROOT = Path(__file__).resolve().parent.parent
 WORDS, ROUNDS, IN_A_ROW = 24_000, 10, 5
 NEIGHBORHOODS = ("trans1", "delortrans1", "del1word", "del1subseq", "length")
 
@@ -172,11 +170,9 @@ def page(found: dict) -> str:
 
 
 def main() -> None:
+    given = parser_of(__doc__).parse_args()
     found = measured()
-    folder = ROOT / "docs" / "benchmarks"
-    (folder / "lattices.json").write_text(json.dumps(found, indent=2) + "\n")
-    (folder / "lattices.md").write_text(page(found))
-    print(page(found))
+    report(given.output, "lattices", page(found), found)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,17 @@
 """MaxEnt against scikit-learn's LogisticRegression on Reuters-21578, one thread each, in one run.
 
-    python benchmarks/maxent.py
+    python benchmarks/maxent.py [--output DIR]
 
 The 90 categories of ModApte as independent yes-or-no models, and the 52 classes of its documents with one topic as one
 multinomial model; tf-idf vectors, C = 100. scikit-learn at its default tolerance stops early, so both are run to
 the same objective: scikit-learn with tol = 1e-8, MaxEnt with its default. Objectives are computed from the
 predicted probabilities and the weights of either by the same lines. The data is found through LOGLIN_DATA.
-Writes docs/benchmarks/maxent.json and maxent.md.
+With --output, writes maxent.json and maxent.md.
 """
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
 
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
@@ -23,8 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from loglin import MaxEnt
 from loglin.corpus import datasets
+from output import parser_of, report
 
-ROOT = Path(__file__).resolve().parent.parent
 C = 100.0
 REPEATS = 3  # of predictions
 
@@ -141,14 +139,12 @@ def table(results):
     )
 
 
-def main():
+def main() -> None:
+    given = parser_of(__doc__).parse_args()
     train, test = datasets.load("reuters21578", "train"), datasets.load("reuters21578", "test")
     with threadpool_limits(1):
         results = [binary(train, test), multinomial(train, test)]
-    folder = ROOT / "docs" / "benchmarks"
-    (folder / "maxent.json").write_text(json.dumps(results, indent=2) + "\n")
-    (folder / "maxent.md").write_text(table(results))
-    print(table(results))
+    report(given.output, "maxent", table(results), results)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py
 
-Writes docs/benchmarks/scaling.md.
+With --output, writes scaling.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crf import ROOT, TEMPLATE
+from crf import TEMPLATE
 from loglin.corpus import conll
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import gold_of_column
@@ -24,6 +24,7 @@ from loglin.features.index import build_index
 from loglin.features.template import parse_templates
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.threads import Threads
+from output import parser_of, report
 
 ROUNDS = 10
 
@@ -40,6 +41,7 @@ def repeated(corpus: Corpus, times: int) -> Corpus:
 
 
 def main() -> None:
+    given = parser_of(__doc__).parse_args()
     if not os.environ.get("LOGLIN_DATA"):
         sys.exit("set LOGLIN_DATA to the folder that holds conll2000")
     corpus = conll.read(Path(os.environ["LOGLIN_DATA"]) / "conll2000" / "train.txt")
@@ -63,8 +65,7 @@ def main() -> None:
         one, four = (float(np.median(seconds[k])) for k in (1, 4))
         sizes = " / ".join(f"{passes[k].n_features:,}" for k in (1, 4))
         lines.append(f"| {threads} | {sizes} | {one:.4f} | {four:.4f} | {four / one:.2f} |")
-        print(lines[-1], flush=True)
-    (ROOT / "docs" / "benchmarks" / "scaling.md").write_text("\n".join(lines) + "\n")
+    report(given.output, "scaling", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

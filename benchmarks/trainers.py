@@ -1,16 +1,14 @@
 """The default trainer against L-BFGS alone, on data it was not tuned for.
 
-    python benchmarks/trainers.py [--quick]
+    python benchmarks/trainers.py [--quick] [--output DIR]
 
 For each problem: passes over the data and seconds until the objective is within 0.1 % of the optimum, one
 thread, float32; where the default stopped by itself; and the optimum, from a long run in float64.
-Writes docs/benchmarks/trainers.json and trainers.md.
+With --output, writes trainers.json and trainers.md.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import time
@@ -31,8 +29,8 @@ from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.fit import fit_weights
 from loglin.optimize.record import StopTraining
 from loglin.threads import Threads
+from output import parser_of, report
 
-ROOT = Path(__file__).resolve().parent.parent
 WITHIN = 1.001
 LONGEST = 400  # iterations that a run may take
 
@@ -154,8 +152,8 @@ def table(rows) -> str:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data; writes nothing")
+    parser = parser_of(__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
     given = parser.parse_args()
     if not os.environ.get("LOGLIN_DATA"):
         sys.exit("set LOGLIN_DATA to the folder that holds conll2000 and conll2003")
@@ -163,14 +161,11 @@ def main():
     for name, X, y, template, l2 in problems(data, 0.1 if given.quick else 1.0):
         rows.append({"name": name, "l2": l2} | measure(X, y, template, l2))
         print(table(rows[-1:]).splitlines()[-1], flush=True)
-    if not given.quick:
-        folder = ROOT / "docs" / "benchmarks"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "trainers.json").write_text(json.dumps(rows, indent=1) + "\n")
-        (folder / "trainers.md").write_text(
-            "Passes over the data and seconds until the objective is within 0.1 % of the optimum, one thread. The "
-            "passes of the default trainer come after its warm start, whose time is in the seconds.\n\n" + table(rows)
-        )
+    page = (
+        "Passes over the data and seconds until the objective is within 0.1 % of the optimum, one thread. The passes "
+        "of the default trainer come after its warm start, whose time is in the seconds.\n\n"
+    )
+    report(given.output, "trainers", page + table(rows), rows)
 
 
 if __name__ == "__main__":

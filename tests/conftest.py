@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+pytest.register_assert_rewrite("support")
 
-def corpus_folder(name: str) -> Path:
-    """A folder below LOGLIN_DATA, or a visible skip."""
-    root = os.environ.get("LOGLIN_DATA")
-    if not root:
-        pytest.skip("LOGLIN_DATA is not set: no real corpora here")
-    folder = Path(root) / name
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not there")
-    return folder
+from support.corpora import corpus_folder  # noqa: E402  assertions in support/ are rewritten too
 
 
 @pytest.fixture(scope="session")

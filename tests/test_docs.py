@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import write_trees
-from loglin.criteria.settings import CRITERIA, PARSERS
+from loglin.criteria.registry import criteria
 from loglin.demo.ingredients import generate
 from loglin.features.histories import KINDS
 from loglin.generative.pcfg import PCFG
-from loglin.training.language import LanguageOptions
+from loglin.problems.histories import LanguageOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -25,6 +25,7 @@ COMMANDS = {
     "README.md": 12,
     "docs/classification.md": 6,
     "docs/criteria.md": 4,
+    "docs/formats.md": 5,
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
@@ -49,6 +50,8 @@ def kitchen(tmp_path, monkeypatch):
         Path(name).write_text("\n\n".join("\n".join(f"{t} {y}" for t, y in line) for line in lines) + "\n")
     for name, seed in (("raw.txt", 3), ("held.txt", 4)):
         Path(name).write_text("".join(" ".join(t for t, _ in line) + "\n" for line in generate(60, seed, "train")))
+    for name in ("train.conllu", "test.conllu"):
+        Path(name).write_text(next(b for b in blocks("", "docs/formats.md")))
     Path("new.txt").write_text("2\ncups\nflour\n")
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)
@@ -96,13 +99,13 @@ def test_python_examples(kitchen, capsys, page):
         assert expected in output
 
 
-@pytest.mark.parametrize(("page", "criteria"), [("docs/criteria.md", CRITERIA), ("docs/parsing.md", PARSERS)])
-def test_criteria_and_their_settings_are_all_described(page, criteria):
+@pytest.mark.parametrize(("page", "structure"), [("docs/criteria.md", "chain"), ("docs/parsing.md", "forest")])
+def test_criteria_and_their_settings_are_all_described(page, structure):
     rows = [line for line in PAGES[page].splitlines() if line.startswith("|")]
-    for criterion, settings in criteria.items():
-        assert any(row.startswith(f"| `{criterion}` |") for row in rows), criterion
-        for setting in settings:
-            assert any(f"`{setting}`" in row for row in rows), setting
+    for name, criterion in criteria(structure).items():
+        assert any(row.startswith(f"| `{name}` |") for row in rows), name
+        for setting in criterion.settings():
+            assert any(f"`{setting.name}`" in row for row in rows), setting.name
 
 
 def test_features_of_histories_are_all_described():

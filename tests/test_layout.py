@@ -67,12 +67,20 @@ def test_nothing_else_lies_at_the_root():
     assert found == {*FOLDERS, *ROOT_MODULES, "py.typed"}
 
 
+def test_test_files_share_code_through_support_alone():
+    for path in ROOT.glob("tests/**/*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        modules += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        assert not [name for name in modules if name.startswith(("test_", "conftest"))], path.name
+
+
 @pytest.mark.parametrize(
     ("code", "forbidden"),
     [
         ("import loglin", ("numpy", "numba", "sklearn")),
         ("import loglin.cli.main", ("numpy", "numba", "sklearn")),
-        ("import loglin.cli.tagging, loglin.training.tagger_files", ("sklearn", "scipy.sparse", "scipy.optimize")),
+        ("import loglin.cli.tagging, loglin.decoding.tagged_text", ("sklearn", "scipy.sparse", "scipy.optimize")),
     ],
 )
 def test_imports_are_lazy(code, forbidden):

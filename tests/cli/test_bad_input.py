@@ -7,51 +7,20 @@ import io
 import json
 import os
 import pickle
-import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import zipfile
 
 import pytest
 
-from loglin.cli.main import main
 from loglin.models.chain import Model
+from support.shell import PROGRAM, check_sentence, program, refused, snapshot
 
 COLUMNS = "a B-P\nb O\n\nc B-P\nd I-P\n\n" * 3
 THREE = "a X B-P\nb Y O\n\nc X B-P\nd Z I-P\n\n" * 3
 OLD = b"an older file"
-PROGRAM = [sys.executable, "-c", "from loglin.cli.main import main; main()"]
-
-
-def run(folder, arguments, given=b""):
-    """Run the program in this process as a user would: exit code, standard output, standard error."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(sys, "argv", ["loglin", *map(str, arguments)])
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        patch.setattr(sys, "stdout", out)
-        patch.setattr(sys, "stderr", err)
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return ended.value.code, out.buffer.getvalue().decode(), err.getvalue()
-
-
-def snapshot(folder):
-    return {p.relative_to(folder): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
-
-
-def check_sentence(code, err, *parts):
-    assert code not in (0, None)
-    assert err.startswith("loglin: ")
-    assert err.count("\n") == 1, err
-    assert "Traceback" not in err
-    assert re.search(r"[;:,] \w", err.removeprefix("loglin: ")), f"no remedy in {err!r}"
-    for part in parts:
-        assert part in err
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +40,7 @@ def models(tmp_path_factory):
         ["train", "attributes.crfsuite", "-o", "attributes"],
         ["classify-train", "docs.jsonl", "-o", "classifier"],
     ):
-        code, _, err = run(folder, [*arguments, "--quiet", "--threads", 1])
+        code, _, err = program(folder, [*arguments, "--quiet", "--threads", 1])
         assert code == 0, err
     return {n: (folder / n).read_bytes() for n in ("tagger", "columns", "nouns", "attributes", "classifier")}
 
@@ -86,16 +55,6 @@ def folder(tmp_path, models):
     (tmp_path / "out").write_bytes(OLD)
     (tmp_path / "sub").mkdir()
     return tmp_path
-
-
-def refused(folder, arguments, *parts, files=None):
-    for name, content in (files or {}).items():
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    before = snapshot(folder)
-    code, out, err = run(folder, arguments)
-    check_sentence(code, err, *parts)
-    assert out == ""
-    assert snapshot(folder) == before
 
 
 # ---------------------------------------------------------------------- data files
@@ -200,7 +159,7 @@ def test_template_file(folder):
 
 def test_ngrams_longer_than_any_word_take_no_time(folder):
     (folder / "t").write_text("U:%ngrams[0,0,1,1000000000]\nB\n")
-    code, _, err = run(folder, ["train", "data", "--template", "t", "-o", "new", "--quiet"])
+    code, _, err = program(folder, ["train", "data", "--template", "t", "-o", "new", "--quiet"])
     assert (code, err) == (0, "")
 
 
@@ -264,7 +223,7 @@ def test_what_does_not_go_together(folder, arguments, parts):
 
 def test_labels_never_seen_are_errors_of_the_model_not_of_the_file(folder):
     (folder / "new").write_text("a B-P\nb Q\n")
-    code, out, err = run(folder, ["eval", "tagger", "new", "--json"])
+    code, out, err = program(folder, ["eval", "tagger", "new", "--json"])
     assert code == 0
     assert err == "loglin: new has labels that the model never saw, counted as errors: Q\n"
     assert json.loads(out)["unseen_labels"] == ["Q"]
@@ -274,13 +233,13 @@ def test_labels_never_seen_are_errors_of_the_model_not_of_the_file(folder):
 @pytest.mark.parametrize("more", [[], ["--marginals"], ["--nbest", "2"], ["--json"]], ids=" ".join)
 def test_constraint_that_nothing_obeys(folder, more):
     (folder / "inside").write_text("a I-X\nb I-X\n")
-    assert run(folder, ["train", "inside", "-o", "model", "--quiet"])[0] == 0
+    assert program(folder, ["train", "inside", "-o", "model", "--quiet"])[0] == 0
     refused(folder, ["tag", "model", "data", "-o", "out", "--constrain", "bio", *more], "equence")
 
 
 def test_constraint_on_labels_that_are_numbers(folder):
     (folder / "n.jsonl").write_text('{"tokens": ["a", "b"], "labels": [1, 2]}\n')
-    assert run(folder, ["train", "n.jsonl", "-o", "model", "--quiet"])[0] == 0
+    assert program(folder, ["train", "n.jsonl", "-o", "model", "--quiet"])[0] == 0
     refused(folder, ["tag", "model", "n.jsonl", "-o", "out", "--constrain", "bio"], "'1'", "iob2")
 
 
@@ -366,7 +325,7 @@ def test_full_device(folder, writer):
 
 
 def test_a_long_name_is_fine(folder):
-    assert run(folder, ["tag", "tagger", "data", "-o", "n" * 250])[0] == 0
+    assert program(folder, ["tag", "tagger", "data", "-o", "n" * 250])[0] == 0
 
 
 @pytest.mark.parametrize("case", ["ragged", "latin-1", "binary", "utf-16", "missing"])

@@ -3,8 +3,6 @@
 import gzip
 import json
 import random
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -13,6 +11,8 @@ from click.testing import CliRunner
 from loglin import LoglinError
 from loglin.cli.classifying import loaded_classifier
 from loglin.cli.main import cli
+from loglin.criteria.registry import criteria
+from support.shell import program, run
 
 WORDS = {
     "food": ["flour", "oven", "bake", "sugar"],
@@ -22,24 +22,11 @@ WORDS = {
 COMMON = ["the", "a", "of", "we", "they"]
 
 
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def failure(*arguments):
     """Exit code and standard error of a command that must fail, as a user sees them."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from loglin.cli.main import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stdout == ""
-    return done.returncode, done.stderr
+    code, out, err = program(".", arguments)
+    assert out == ""
+    return code, err
 
 
 def documents(n, seed):
@@ -292,6 +279,10 @@ def test_every_criterion_learns(files, tmp_path, options):
         ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--variance", "x=0"], "above 0"),
         ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--set", "kid=1"], "no setting 'kid'"),
         ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--l2", "3"], "--l2 has no meaning"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--continue", "m"], "--continue has no meaning"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--set", "kind=3"], "kind is '3'; choose"),
+        ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--dev", "d.jsonl"], "a criterion that is opt"),
+        ([{"label": "a", "text": "x"}, {"label": "b", "text": "y"}], ["--continue", "none"], "none"),
         ([{"label": "a", "text": "x"}], ["--criterion", "naive-bayes", "--variance", "x=1"], "--variance has no"),
     ],
 )
@@ -365,3 +356,23 @@ def test_a_threshold_that_no_probability_reaches_is_refused(tmp_path):
     (tmp_path / "d.jsonl").write_text('{"labels": ["a"], "text": "x"}\n{"labels": ["b"], "text": "y"}\n')
     code, err = failure("classify-train", tmp_path / "d.jsonl", "--threshold", 7, "-o", tmp_path / "m.model")
     assert (code, err) == (1, "loglin: --threshold is 7; give a probability from 0 to 1\n")
+
+
+def test_training_goes_on_from_another_classifier(files, tmp_path):
+    data, test, _ = files
+    few = json.loads(run("classify-train", data, "-o", tmp_path / "m", "--json", "--max-iter", 2))
+    more = json.loads(
+        run("classify-train", data, "-o", tmp_path / "m2", "--json", "--max-iter", 2, "--continue", tmp_path / "m")
+    )
+    assert more["objective"] < few["objective"]
+    run("classify-train", data, "-o", tmp_path / "nb", "--criterion", "naive-bayes", "--quiet")
+    run("classify-train", data, "-o", tmp_path / "m3", "--continue", tmp_path / "nb", "--quiet")
+    assert json.loads(run("classify", tmp_path / "m3", test, "--eval", "--json"))["accuracy"] == 1.0
+
+
+def test_every_criterion_is_listed_with_its_settings():
+    shown = run("classify-train", "--settings")
+    for structure in ("local", "joint"):
+        for name, criterion in criteria(structure).items():
+            assert f"{name}: {criterion.line}" in shown
+            assert all(f"    {f.name} = " in shown for f in criterion.settings())

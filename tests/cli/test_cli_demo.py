@@ -6,21 +6,13 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from loglin.cli import demo
-from loglin.cli.main import cli
+from support.shell import run
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="2,000 lines take minutes without compiled kernels"
 )
-
-
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

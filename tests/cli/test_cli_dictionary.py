@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from conftest import corpus_folder
-from loglin.cli.main import cli
 from loglin.errors import LoglinError
 from loglin.features.dictionary import read_dictionary
+from support.corpora import corpus_folder
+from support.shell import run
 
 ROWS = [[("the", "D"), ("dog", "N"), ("saw", "V")], [("the", "D"), ("saw", "N")], [("cats", "N"), ("sleep", "V")]]
 COLUMNS = "".join("".join(f"{w} {t}\n" for w, t in sentence) + "\n" for sentence in ROWS)
@@ -20,14 +19,6 @@ LINES = "".join(
     json.dumps({"tokens": [w for w, _ in sentence], "labels": [t for _, t in sentence]}) + "\n" for sentence in ROWS
 )
 WORDS = {"the": ["D"], "dog": ["N"], "saw": ["N", "V"], "cats": ["N"], "sleep": ["V"]}
-
-
-def run(*words) -> str:
-    result = CliRunner().invoke(cli, [str(w) for w in words])
-    if isinstance(result.exception, LoglinError):
-        raise result.exception
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
 
 
 def words_of(path) -> dict[str, list]:

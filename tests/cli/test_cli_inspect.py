@@ -5,26 +5,11 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from loglin.cli.main import cli
 from loglin.demo.ingredients import generate
+from support.shell import refusal, run
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[0,1]\nB\nB1:%x[0,1]\n"
-
-
-def run(*arguments, given=None):
-    """Run a command in this process; any exception is passed on."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments], input=given, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*arguments):
-    """The sentence with which a command refuses, in this process."""
-    result = CliRunner().invoke(cli, [str(a) for a in arguments])
-    assert result.exit_code != 0
-    return f"{result.exception}{result.output}"
 
 
 @pytest.fixture(scope="module")
@@ -101,10 +86,10 @@ def test_explanation_of_a_tagger(folder):
 def test_explanation_needs_every_column(folder):
     text = run("inspect", folder / "two.model", "--explain", "1/2/D cups/W flour/W")
     assert "1/2" in text
-    assert "write every token as word/column1" in refused("inspect", folder / "two.model", "--explain", "2 cups")
-    assert "is empty" in refused("inspect", folder / "l1.model", "--explain", " ")
-    assert "give 0 to 1" in refused("inspect", folder / "l1.model", "--explain", "a b", "--position", 2)
-    assert "its labels are" in refused("inspect", folder / "l1.model", "--label", "Z")
+    assert "write every token as word/column1" in refusal("inspect", folder / "two.model", "--explain", "2 cups")
+    assert "is empty" in refusal("inspect", folder / "l1.model", "--explain", " ")
+    assert "give 0 to 1" in refusal("inspect", folder / "l1.model", "--explain", "a b", "--position", 2)
+    assert "its labels are" in refusal("inspect", folder / "l1.model", "--label", "Z")
 
 
 def test_explanation_of_a_classifier(folder):
@@ -139,7 +124,7 @@ def test_pruning_harder_and_in_half_precision(folder, tmp_path):
     small = json.loads(run("inspect", tmp_path / "small", "--json"))
     assert small["record"]["pruned"] == 0.2
     assert min(abs(t["weight"]) for t in small["transitions"]) > 0.19
-    assert "give less than the largest" in refused(
+    assert "give less than the largest" in refusal(
         "prune", folder / "l1.model", "-o", tmp_path / "none", "--threshold", 1000
     )
     assert not (tmp_path / "none").exists()
@@ -153,3 +138,23 @@ def test_what_is_no_model_is_one_sentence(tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("loglin: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_language_models(tmp_path):
+    from loglin import LanguageModel
+
+    path = str(tmp_path / "lm")
+    text = ["the cat sat", "the dog sat", "a cat ran"] * 3
+    LanguageModel(features=("bigram", "suffix", "cache"), max_iter=3, min_count=1).fit(text).save(path)
+    value = json.loads(run("inspect", path, "--json", "--top", 2))
+    assert (value["task"], value["vocabulary"], len(value["weights"])) == ("language", 6, 2)
+    sizes = {kind["kind"]: kind["features"] for kind in value["kinds"]}
+    assert list(sizes) == ["unigram", "bigram", "suffix", "cache"]
+    assert sum(sizes.values()) == value["features"]
+    shown = run("inspect", path)
+    for told in ("language model", "6 words: cat sat the", f"bigram   {sizes['bigram']} features", "objective"):
+        assert told in shown
+    LanguageModel(criterion="kneser-ney").fit(text).save(path)
+    assert "3-gram" in run("inspect", path)
+    for given, told in ((["--explain", "the"], "loglin lm next"), (["--label", "the"], "leave out --label")):
+        assert told in refusal("inspect", path, *given)

@@ -7,7 +7,8 @@ import json
 import math
 
 import pytest
-from test_bad_input import check_sentence, run
+
+from support.shell import check_sentence, program
 
 TEXT = (
     "#! author=A\nthe cat sat on the mat\nthe dog sat on the cat\n\n#! author=B\na bird sang\nthe bird sat on a cat\n\n"
@@ -29,14 +30,14 @@ def trained(tmp_path_factory):
         ["tagged.txt", "-o", "tagged.model", "--tagged", "--features", "class", "--min-count", 1],
         ["text.gz", "-o", "classes.model", "--features", "class", "--classes", "classes.txt", "--encoding", "utf-16"],
     ):
-        code, out, err = run(folder, ["lm", "train", *arguments, "--quiet"])
+        code, out, err = program(folder, ["lm", "train", *arguments, "--quiet"])
         assert (code, err) == (0, ""), err
         assert "model written to" in out
     return folder
 
 
 def lines(folder, *arguments, given=b""):
-    code, out, err = run(folder, ["lm", *arguments], given)
+    code, out, err = program(folder, ["lm", *arguments], given)
     assert (code, err) == (0, ""), err
     return out.splitlines()
 
@@ -125,6 +126,14 @@ def test_help_has_examples(trained):
         (["train", "empty", "-o", "x", "--encoding", "klingon"], "a\n", ["klingon"]),
         (["train", "empty", "-o", "x", "--classes", "empty", "--features", "class"], "a b c\n", ["line 1", "class"]),
         (["train", "empty", "-o", "x"], "a\n#! b=c\n", ["line 2", "blank line"]),
+        (["train", "empty", "-o", "x", "--optimizer", "none"], "a\n", ["'none'"]),
+        (["train", "empty", "-o", "x", "--optimizer", "gis"], "a\n", ["gis", "use auto"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--optimizer", "lbfgs"], "a\n", ["kneser-ney"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--dev", "empty"], "a\n", ["leave out dev"]),
+        (["train", "empty", "-o", "x", "--criterion", "kneser-ney", "--continue", "lm.model"], "a\n", ["--continue"]),
+        (["train", "empty", "-o", "x", "--continue", "empty"], "a b c d e f g\n", ["empty", "model"]),
+        (["train", "empty", "-o", "x", "--dev", "none.txt"], "a\n", ["none.txt"]),
+        (["train", "empty", "-o", "x", "--set", "order=3"], "a\n", ["no setting 'order'"]),
         (["perplexity", "lm.model", "empty"], "\n", ["empty", "no words"]),
         (["perplexity", "empty", "empty"], "a b c d e f\n", ["empty", "model"]),
         (["sample", "lm.model", "--temperature", "0"], "", ["temperature"]),
@@ -136,7 +145,7 @@ def test_refusals(trained, tmp_path, arguments, given, parts):
     (tmp_path / "empty").write_text(given)
     (tmp_path / "lm.model").write_bytes((trained / "lm.model").read_bytes())
     before = sorted(p.name for p in tmp_path.iterdir())
-    code, out, err = run(tmp_path, ["lm", *arguments])
+    code, out, err = program(tmp_path, ["lm", *arguments])
     check_sentence(code, err, *parts)
     assert out == ""
     assert sorted(p.name for p in tmp_path.iterdir()) == before
@@ -144,8 +153,13 @@ def test_refusals(trained, tmp_path, arguments, given, parts):
 
 
 def test_other_commands_refuse_language_models(trained):
-    for arguments in (["tag", "lm.model", "text.txt"], ["inspect", "lm.model"], ["classify", "lm.model", "text.txt"]):
-        code, _, err = run(trained, arguments)
+    for arguments in (
+        ["tag", "lm.model", "text.txt"],
+        ["inspect", "lm.model", "--explain", "the cat"],
+        ["prune", "lm.model", "-o", "smaller"],
+        ["classify", "lm.model", "text.txt"],
+    ):
+        code, _, err = program(trained, arguments)
         check_sentence(code, err, "lm.model", "language model")
 
 
@@ -160,31 +174,31 @@ def test_one_word_and_one_sentence(trained, tmp_path):
 
 
 def test_the_cache_is_among_the_features_to_choose_from_and_has_settings_only_if_chosen(trained):
-    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "cash", "-o", "x.model"])
+    code, _, err = program(trained, ["lm", "train", "text.txt", "--features", "cash", "-o", "x.model"])
     assert code == 1
     assert ", cache, " in err
-    code, _, err = run(trained, ["lm", "train", "text.txt", "--variance", "cache=2", "-o", "x.model"])
+    code, _, err = program(trained, ["lm", "train", "text.txt", "--variance", "cache=2", "-o", "x.model"])
     assert code == 1
     assert "'cache' has a setting but is none of the features" in err
 
 
 def test_the_probability_of_an_unknown_word_is_told_as_that_of_unk(trained):
-    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra"])
+    _, out, _ = program(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra"])
     assert "log p(<unk>, for 'zebra' is unknown), p = " in out
-    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "sat"])
+    _, out, _ = program(trained, ["lm", "next", "lm.model", "the cat", "--explain", "sat"])
     assert "log p(sat), p = " in out
-    _, out, _ = run(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra", "--json"])
+    _, out, _ = program(trained, ["lm", "next", "lm.model", "the cat", "--explain", "zebra", "--json"])
     assert json.loads(out)["known"] is False
 
 
 def test_counted_models_tell_of_no_iterations(trained):
-    _, out, _ = run(trained, ["lm", "train", "text.txt", "--criterion", "kneser-ney", "-o", "again.model"])
+    _, out, _ = program(trained, ["lm", "train", "text.txt", "--criterion", "kneser-ney", "-o", "again.model"])
     assert "n-grams are counted, not optimized" in out
     assert "iterations" not in out
 
 
 def test_classes_that_are_missing_are_told_with_the_options_that_give_them(trained):
-    code, _, err = run(trained, ["lm", "train", "text.txt", "--features", "class", "-o", "x.model"])
+    code, _, err = program(trained, ["lm", "train", "text.txt", "--features", "class", "-o", "x.model"])
     assert code == 1
     assert "--classes FILE" in err
     assert "--tagged" in err
@@ -192,9 +206,32 @@ def test_classes_that_are_missing_are_told_with_the_options_that_give_them(train
 
 def test_text_of_another_kind_is_warned_of(trained):
     (trained / "tagged.txt").write_text("the/at cat/nn sat/vbd\n")
-    code, _, err = run(trained, ["lm", "perplexity", "lm.model", "tagged.txt"])
+    code, _, err = program(trained, ["lm", "perplexity", "lm.model", "tagged.txt"])
     assert code == 0
     assert "3 of the 3 words of tagged.txt are unknown to lm.model" in err
     assert "--tagged" in err
-    _, _, err = run(trained, ["lm", "perplexity", "lm.model", "tagged.txt", "--tagged"])
+    _, _, err = program(trained, ["lm", "perplexity", "lm.model", "tagged.txt", "--tagged"])
     assert err == ""
+
+
+def test_training_stops_by_held_out_text_and_goes_on_from_a_model(trained, tmp_path):
+    (tmp_path / "held").write_text("the cat sang\na dog sat on the bird\n")
+    command = ["train", "text.txt", "--tol", 0, "--variance", "bigram=1e4", "--json", "-o", tmp_path / "m"]
+    (line,) = lines(trained, *command, "--dev", tmp_path / "held")
+    value = json.loads(line)
+    assert value["iterations"] < 100
+    assert "has not risen" in value["stopped"]
+    (line,) = lines(trained, "perplexity", tmp_path / "m", tmp_path / "held", "--json")
+    assert json.loads(line)["perplexity"] == pytest.approx(math.exp(-value["dev_score"]))
+    shown = lines(trained, *command[:-3], "-o", tmp_path / "m2", "--dev", tmp_path / "held", "--quiet")
+    assert shown[2].startswith("best log-probability of a token of the held-out text: -")
+    first, again = (
+        json.loads(lines(trained, "train", "text.txt", "-o", tmp_path / "further", "--json", "--max-iter", 5, *more)[0])
+        for more in ([], ["--continue", "lm.model", "--optimizer", "conjugate-gradient"])
+    )
+    assert again["objective"] < first["objective"]
+
+
+def test_criteria_are_listed(trained):
+    assert lines(trained, "train", "--settings")[0].startswith("likelihood: ")
+    assert "modified-kneser-ney" in "\n".join(lines(trained, "train", "--help"))

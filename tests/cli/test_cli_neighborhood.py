@@ -10,36 +10,23 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import oracle
-from loglin.cli.main import cli
 from loglin.drawing.lattice_svg import MANY, MOST, RADIUS, layout, svg
-from loglin.drawing.lattices import Drawing
+from loglin.drawing.lattices import LatticeDrawing
 from loglin.neighborhoods import neighborhood
+from support.shell import refusal, run
 
 SENTENCE = "natural language is a delicate thing"
 
 
-def run(*arguments):
-    result = CliRunner().invoke(cli, ["neighborhood", *map(str, arguments)], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def refused(*arguments):
-    result = CliRunner().invoke(cli, ["neighborhood", *map(str, arguments)])
-    assert result.exit_code != 0
-    return f"{result.exception}{result.output}"
-
-
 def drawing(name, words):
     tokens = list(dict.fromkeys(words))
-    return Drawing.of(neighborhood(name).lattices([[tokens.index(w) for w in words]], len(tokens)), 0, tokens)
+    return LatticeDrawing.of(neighborhood(name).lattices([[tokens.index(w) for w in words]], len(tokens)), 0, tokens)
 
 
 def test_the_lattice_as_text():
-    assert run("trans1", "big dogs run") == (
+    assert run("neighborhood", "trans1", "big dogs run") == (
         "trans1: 3 sentences, 8 states, 8 arcs\n"
         "\n"
         "* 0  big → 2   dogs → 1\n"
@@ -51,12 +38,12 @@ def test_the_lattice_as_text():
         "* 6  end of the sentence\n"
         "  7  end of a neighbor\n"
     )
-    assert run("trans1", "big", "dogs", "run") == run("TRANS1", " big  dogs run ")
-    assert run("trans1", "dogs").startswith("trans1: 1 sentence, 2 states, 1 arc\n")
-    length = run("length", "dogs run")
+    assert run("neighborhood", "trans1", "big", "dogs", "run") == run("neighborhood", "TRANS1", " big  dogs run ")
+    assert run("neighborhood", "trans1", "dogs").startswith("trans1: 1 sentence, 2 states, 1 arc\n")
+    length = run("neighborhood", "length", "dogs run")
     assert length.splitlines()[0] == "length: 4 sentences, 3 states, 2 arcs"
     assert "{dogs, run} → 1" in length
-    assert "any of 6 words → 1" in run("length", SENTENCE)
+    assert "any of 6 words → 1" in run("neighborhood", "length", SENTENCE)
 
 
 @pytest.mark.parametrize("name", ["del1word", "delortrans1", "del1subseq", "del1word+trans1"])
@@ -64,7 +51,7 @@ def test_strings_are_the_neighbors(name):
     definition = {"del1word": oracle.del1word, "del1subseq": oracle.del1subseq}
     x = tuple(SENTENCE.split())
     expected = definition.get(name, lambda x: oracle.del1word(x) | oracle.exchanged(x, 1))(x)
-    first, empty, *lines = run(name, SENTENCE, "--strings").splitlines()
+    first, empty, *lines = run("neighborhood", name, SENTENCE, "--strings").splitlines()
     assert first.startswith(f"{name}: {len(expected)} sentences")
     assert empty == ""
     assert lines[0] == SENTENCE
@@ -72,19 +59,22 @@ def test_strings_are_the_neighbors(name):
 
 
 def test_strings_are_limited():
-    lines = run("length", SENTENCE, "--strings", "--limit", 3).splitlines()
+    lines = run("neighborhood", "length", SENTENCE, "--strings", "--limit", 3).splitlines()
     assert lines[2] == SENTENCE
     assert len(lines) == 6
     assert lines[-1] == f"… and {6**6 - 3:,} more; see --limit"
-    assert len(run("del1subseq", " ".join("abcdefghijklmnopqrstuvwxyz"), "--strings").splitlines()) == 2 + 100 + 1
-    assert "about 10^" in run("length", " ".join(map(str, range(30))))
-    many = json.loads(run("length", " ".join(map(str, range(2000))), "--json"))
+    assert (
+        len(run("neighborhood", "del1subseq", " ".join("abcdefghijklmnopqrstuvwxyz"), "--strings").splitlines())
+        == 2 + 100 + 1
+    )
+    assert "about 10^" in run("neighborhood", "length", " ".join(map(str, range(30))))
+    many = json.loads(run("neighborhood", "length", " ".join(map(str, range(2000))), "--json"))
     assert many["size"] is None
     assert many["log_size"] == pytest.approx(2000 * math.log(2000))
 
 
 def test_json():
-    value = json.loads(run("del1word", "a b a", "--strings", "--json"))
+    value = json.loads(run("neighborhood", "del1word", "a b a", "--strings", "--json"))
     assert value["neighborhood"] == "del1word"
     assert value["sentence"] == ["a", "b", "a"]
     assert value["size"] == 4
@@ -98,19 +88,19 @@ def test_json():
         ahead += [(r, [*prefix, word]) for word, r in value["states"][q]["arcs"].items()]
     assert sorted(found) == sorted(value["strings"])
     assert value["states"][value["observed"][-1]]["end"] == "sentence"
-    assert "strings" not in json.loads(run("del1word", "a b a", "--json"))
+    assert "strings" not in json.loads(run("neighborhood", "del1word", "a b a", "--json"))
 
 
 def test_a_transducer_file_with_words_of_its_own(tmp_path):
     path = tmp_path / "articles.fst"
     path.write_text("0 copy 0\n0 insert:[the a] 1\n1 copy 1\nfinal 0 1\n")
-    lines = run(path, "dogs run", "--strings").splitlines()
+    lines = run("neighborhood", path, "dogs run", "--strings").splitlines()
     assert lines[0].startswith(f"{path}: 7 sentences")
     assert {"the dogs run", "dogs a run", "dogs run the"} < set(lines)
-    assert "loses sentence 0" in refused(_written(tmp_path, "0 delete 0\nfinal 0\n"), "dogs run")
+    assert "loses sentence 0" in refusal("neighborhood", _written(tmp_path, "0 delete 0\nfinal 0\n"), "dogs run")
     (tmp_path / "same.svg").write_text(path.read_text())
-    assert "also an input" in refused(tmp_path / "same.svg", "dogs run", "-o", tmp_path / "same.svg")
-    assert "line 1" in refused(_written(tmp_path, "0 flip 0\nfinal 0\n"), "dogs run")
+    assert "also an input" in refusal("neighborhood", tmp_path / "same.svg", "dogs run", "-o", tmp_path / "same.svg")
+    assert "line 1" in refusal("neighborhood", _written(tmp_path, "0 flip 0\nfinal 0\n"), "dogs run")
 
 
 def _written(folder, text):
@@ -119,7 +109,7 @@ def _written(folder, text):
 
 
 def test_dot():
-    text = run("trans1", 'say "a\\b"', "--dot")
+    text = run("neighborhood", "trans1", 'say "a\\b"', "--dot")
     assert text.startswith("digraph")
     assert text.rstrip().endswith("}")
     assert len(re.findall(r"^  \d+ \[", text, re.M)) == 5
@@ -145,7 +135,7 @@ def test_labels_in_a_picture_cover_neither_states_nor_each_other(name):
 def test_the_picture_holds_every_state_and_word(tmp_path):
     path = tmp_path / "lattice.svg"
     words = ["<s>", "R&D", "it's", "\x01", "言葉"]
-    text = run("del1subseq", *words, "-o", path)
+    text = run("neighborhood", "del1subseq", *words, "-o", path)
     assert text.endswith(f"written to {path}\n")
     root = ElementTree.parse(path).getroot()
     space = "{http://www.w3.org/2000/svg}"
@@ -160,7 +150,9 @@ def test_the_picture_holds_every_state_and_word(tmp_path):
     for circle in circles:
         assert left <= float(circle.get("cx")) <= left + width
         assert top <= float(circle.get("cy")) <= top + height
-    assert json.loads(run("trans1", "a b", "-o", path, "--json"))["size"] == 2  # a file and JSON together
+    assert (
+        json.loads(run("neighborhood", "trans1", "a b", "-o", path, "--json"))["size"] == 2
+    )  # a file and JSON together
 
 
 def test_crowded_pictures_are_drawn_and_too_large_ones_refused(tmp_path):
@@ -168,7 +160,7 @@ def test_crowded_pictures_are_drawn_and_too_large_ones_refused(tmp_path):
     made = drawing("del1subseq", words)
     assert MANY < len(made.arcs) < MOST
     assert svg(made, "crowded").count("<circle") > len(made.final)
-    message = refused("del1subseq", " ".join(str(k) for k in range(40)), "-o", tmp_path / "x.svg")
+    message = refusal("neighborhood", "del1subseq", " ".join(str(k) for k in range(40)), "-o", tmp_path / "x.svg")
     assert "too many for a picture" in message
     assert "--dot" in message
     assert not (tmp_path / "x.svg").exists()
@@ -176,7 +168,7 @@ def test_crowded_pictures_are_drawn_and_too_large_ones_refused(tmp_path):
 
 def test_two_words_to_the_same_state_share_an_arc():
     lattices = neighborhood(lambda x: [[1, 3], [2, 3]]).lattices([[0, 3]], 4)
-    both = Drawing.of(lattices, 0, ["w", "a", "b", "c"])
+    both = LatticeDrawing.of(lattices, 0, ["w", "a", "b", "c"])
     assert ["a", "b"] in both.between().values()
     assert "a\\nb" in both.dot()
 
@@ -199,6 +191,6 @@ def test_two_words_to_the_same_state_share_an_arc():
     ],
 )
 def test_what_is_refused(arguments, parts):
-    message = refused(*arguments)
+    message = refusal("neighborhood", *arguments)
     for part in parts:
         assert part in message

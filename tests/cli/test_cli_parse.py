@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from test_bad_input import refused
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import Tree, parse_trees, read_trees, write_trees
@@ -18,6 +17,7 @@ from loglin.drawing.trees import draw
 from loglin.estimators import Parser
 from loglin.evaluation.trees import CONVENTIONS, compare_parsers, evaluate_trees
 from loglin.generative.pcfg import PCFG
+from support.shell import refused, run
 
 GOLD = """\
 (TOP (S (NP-SBJ (PRP it)) (VP (VBZ is) (NP (DT a) (NN pun))) (. .)))
@@ -31,12 +31,6 @@ FOUND = """\
 (FRAG (DT the) (NP (JJ odd) (NN end)))
 """
 OTHER = "(S (PRP it) (VBZ is) (DT a) (NN pun) (. .))\n\n(NP (DT the) (JJ odd) (NN end))\n"
-
-
-def run(*arguments, **options):
-    result = CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False, **options)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture
@@ -67,7 +61,7 @@ def test_two_files(folder):
         json.dumps(expected.as_dict())
     )
     assert run("parse-eval", folder, "found.txt") == expected.report() + "\n"  # the folder's gold.mrg
-    assert run("parse-eval", "gold.mrg", "-", input=FOUND) == expected.report() + "\n"
+    assert run("parse-eval", "gold.mrg", "-", given=FOUND) == expected.report() + "\n"
 
 
 def test_other_conventions(folder):
@@ -165,22 +159,22 @@ def test_parse_writes_a_tree_a_line(grammar):
         "loglin: 1 of 3 sentences have no complete parse; the first is raw.txt, line 4: the grammar has no tree"
     )
     assert "'zebra'" in result.stderr
-    assert run("parse", "toy.grammar", "-o", "out.txt", input="she saw she\n") == ""
+    assert run("parse", "toy.grammar", "-o", "out.txt", given="she saw she\n") == ""
     assert (grammar / "out.txt").read_text() == f"{SHORT}\n"
     (grammar / "gold.mrg").write_text(f"( {SECOND})\n(S (NP (PRP she) (-NONE- *)) (VP (VBD saw) (NP (PRP she))))")
     assert run("parse", "toy.grammar", "gold.mrg") == f"{BEST}\n{SHORT}\n"
-    assert run("parse", "toy.grammar", input="she saw she\n", color=False) == f"{SHORT}\n"
+    assert run("parse", "toy.grammar", given="she saw she\n", color=False) == f"{SHORT}\n"
 
 
 def test_the_best_trees_with_their_probabilities(grammar):
-    best, second, blank = run("parse", "toy.grammar", "--nbest", 5, input=f"{SENTENCE}\n").split("\n")[:3]
+    best, second, blank = run("parse", "toy.grammar", "--nbest", 5, given=f"{SENTENCE}\n").split("\n")[:3]
     assert [line.split("\t")[1] for line in (best, second)] == [BEST, SECOND]
     assert [float(line.split("\t")[0]) for line in (best, second)] == pytest.approx([0.75, 0.25], abs=1e-6)
     assert blank == ""
 
 
 def test_probabilities_of_phrases(grammar):
-    tree, *phrases = run("parse", "toy.grammar", "--probabilities", input=f"{SENTENCE}\n").rstrip("\n").split("\n")
+    tree, *phrases = run("parse", "toy.grammar", "--probabilities", given=f"{SENTENCE}\n").rstrip("\n").split("\n")
     assert tree == BEST
     rows = [line.split() for line in phrases]
     assert [(label, span) for label, span, _ in rows] == [
@@ -190,14 +184,14 @@ def test_probabilities_of_phrases(grammar):
 
 
 def test_drawings(grammar):
-    text = run("parse", "toy.grammar", "--draw", "--width", 100, "--probabilities", input=f"{SENTENCE}\n")
+    text = run("parse", "toy.grammar", "--draw", "--width", 100, "--probabilities", given=f"{SENTENCE}\n")
     assert text.rstrip("\n").split("\n")[-1].split() == SENTENCE.split()
     assert "VP 0.75" in text
     assert (
-        run("parse", "toy.grammar", "--draw", "--width", 100, input="she saw she\n") == f"{draw(Tree.parse(SHORT))}\n\n"
+        run("parse", "toy.grammar", "--draw", "--width", 100, given="she saw she\n") == f"{draw(Tree.parse(SHORT))}\n\n"
     )
-    assert run("parse", "toy.grammar", "--draw", "--width", 1, input="she saw she\n").startswith("S\n├─ NP\n")
-    several = run("parse", "toy.grammar", "--draw", "--width", 100, "--nbest", 2, input=f"{SENTENCE}\n")
+    assert run("parse", "toy.grammar", "--draw", "--width", 1, given="she saw she\n").startswith("S\n├─ NP\n")
+    several = run("parse", "toy.grammar", "--draw", "--width", 100, "--nbest", 2, given=f"{SENTENCE}\n")
     assert several.startswith("0.750000\n")
     assert "\n\n0.250000\n" in several
 
@@ -224,15 +218,15 @@ def test_parse_as_json(grammar):
 
 
 def test_the_likeliest_spans(grammar):
-    value = json.loads(run("parse", "toy.grammar", "--max-recall", "--json", input=f"a crow {SENTENCE[4:]}\n"))
+    value = json.loads(run("parse", "toy.grammar", "--max-recall", "--json", given=f"a crow {SENTENCE[4:]}\n"))
     assert (value["tree"], value["score"]) == (BEST.replace("(PRP she)", "(DT a) (NN crow)"), None)
     refused(grammar, ["parse", "toy.grammar", "raw.txt", "--max-recall", "--nbest", "2"], "--max-recall", "--nbest")
 
 
 def test_explanations(grammar):
-    text = run("parse", "toy.grammar", "--explain", "1-4", input=f"{SENTENCE}\n")
+    text = run("parse", "toy.grammar", "--explain", "1-4", given=f"{SENTENCE}\n")
     assert text.startswith(f"{BEST}\nVP over words 1-4: probability 0.7500\n")
-    value = json.loads(run("parse", "toy.grammar", "--explain", "1-4", "--json", input=f"{SENTENCE}\n"))
+    value = json.loads(run("parse", "toy.grammar", "--explain", "1-4", "--json", given=f"{SENTENCE}\n"))
     assert value["explanation"]["probability"] == pytest.approx(0.75)
     assert (value["explanation"]["begin"], value["explanation"]["end"]) == (1, 4)
 
@@ -317,7 +311,7 @@ def test_training_by_every_criterion(treebank, criterion):
     value = json.loads(run("parse-eval", "a.model", "test.mrg", "--json"))
     assert (value["sentences"], value["incomplete"]) == (40, 0)
     assert value["f1"] > 0.75
-    assert run("parse", "a.model", input="she saw she\n") == f"{SHORT}\n"
+    assert run("parse", "a.model", given="she saw she\n") == f"{SHORT}\n"
     refused(treebank, ["tag", "a.model", "raw.txt"], "a.model is a parser", "loglin parse")
 
 
@@ -331,13 +325,13 @@ def test_training_as_json_and_a_grammar_to_edit(treebank):
     assert "NP^S" in (treebank / "a.grammar").read_text()
     trees = read_trees("test.mrg")
     sentences = "".join(" ".join(tree.words()) + "\n" for tree in trees)
-    assert run("parse", "a.grammar", input=sentences).count("\n") == 40
+    assert run("parse", "a.grammar", given=sentences).count("\n") == 40
 
 
 def test_a_template_of_ones_own(treebank):
     (treebank / "spans.template").write_text("R01:%first[0]\nU01:%x[0,0]\n")
     run("parse-train", "train.mrg", "--template", "spans.template", "-o", "a.model", "--quiet", "--max-iter", 3)
-    text = run("parse", "a.model", "--explain", "1-3", input="she saw she\n")
+    text = run("parse", "a.model", "--explain", "1-3", given="she saw she\n")
     assert "R01:saw" in text
 
 
@@ -348,31 +342,33 @@ def test_held_out_trees_optimizers_and_going_on(treebank):
         value = json.loads(run(*start, "--optimizer", optimizer, "--json"))
         assert value["objective"] == pytest.approx(first["objective"], rel=1e-3)
     run(*start, "--quiet")
-    again = json.loads(run(*start, "--continue", "a.model", "--json"))
+    again = json.loads(run(*start, "-o", "b.model", "--continue", "a.model", "--json"))
     assert again["iterations"] < first["iterations"]
     assert again["objective"] == pytest.approx(first["objective"], rel=1e-4)
     value = json.loads(run(*start, "--dev", "test.mrg", "--json"))
     assert value["dev_score"] == json.loads(run("parse-eval", "a.model", "test.mrg", "--json"))["f1"]
     text = run(*start, "--dev", "test.mrg", "--quiet")
-    assert f"\nF1 on the development data {value['dev_score']:.4f}\n" in text
+    assert f"\nbest score on the held-out data: {value['dev_score']:.4f}\n" in text
     refused(treebank, [*map(str, start), "--dev", "nowhere.mrg"], "nowhere.mrg", "No such file")
     refused(treebank, [*map(str, start), "--continue", "raw.txt"], "raw.txt is no loglin model")
-    refused(treebank, [*map(str, start), "--continue", "a.model", "--vertical", "2"], "the same horizontal, vertical")
+    other = [*map(str, start), "-o", "b.model", "--continue", "a.model"]
+    refused(treebank, [*other, "--vertical", "2"], "the same horizontal, vertical")
+    refused(treebank, [*map(str, start), "--continue", "a.model"], "also an input")
     refused(treebank, [*map(str, start), "--optimizer", "newton"], "optimizer newton is for independent decisions")
     refused(treebank, ["parse-train", "train.mrg", "--dev", "test.mrg", "-o", "test.mrg"], "also an input")
 
 
-def test_help_lists_criteria_and_settings():
-    text = run("parse-train", "--help")
+def test_criteria_and_settings_are_listed():
+    text = run("parse-train", "--settings")
     for name, kind in criteria("forest").items():
-        assert f"  {name}: {kind.line}\n" in text
+        assert f"{name}: {kind.line}\n" in text
         for setting in kind.settings():
             assert f"    {setting.name} = " in text
 
 
 def test_what_parse_train_refuses(treebank):
     start = ["parse-train", "train.mrg", "-o", "a.model"]
-    refused(treebank, [*start, "--criterion", "magic"], "--criterion")
+    refused(treebank, [*start, "--criterion", "magic"], "no criterion is called 'magic'", "piecewise")
     refused(treebank, [*start, "--set", "threshold"], "'threshold'", "NAME=VALUE")
     refused(treebank, [*start, "--set", "treshold=5", "--criterion", "piecewise"], "treshold")
     refused(treebank, [*start, "--criterion", "crf", "--unlabeled", "raw.txt"], "--unlabeled", "mixture")
@@ -430,7 +426,7 @@ def test_the_rules_of_a_label(treebank):
 def test_a_grammar_that_is_not_tight_parses_with_a_warning(tmp_path):
     path = tmp_path / "loose.grammar"
     path.write_text("S -> S S [0.75] | 'a' [0.25]\n")
-    result = CliRunner().invoke(cli, ["parse", str(path), "-"], input="a a\n", catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["parse", str(path), "-"], given="a a\n", catch_exceptions=False)
     assert result.exit_code == 0
     assert result.stdout == "(S (S a) (S a))\n"
     assert "is not tight: with probability 0.667 a derivation never ends" in result.stderr

@@ -6,17 +6,17 @@ import gzip
 import json
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loglin import Tagger
-from loglin.cli.main import cli
 from loglin.corpus import plaintext
-from loglin.corpus.files import detected_format
+from loglin.corpus.formats import SENTENCES_AT_ONCE, detected, named
+from loglin.corpus.tagged import read_raw
 from loglin.decoding.chains import Decoder
+from loglin.decoding.tagged_text import tagged
 from loglin.errors import LoglinError
-from loglin.training.tagger_files import SENTENCES_AT_ONCE, read_raw, tagged
+from support.shell import run
 
 SENTENCES = [["the", "dog", "saw", "the", "saw"], ["the", "cat", "saw"], ["a", "dog"]]
 LABELS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["D", "N"]]
@@ -24,14 +24,6 @@ TAGGED = "".join(
     " ".join(f"{w}/{y}" for w, y in zip(*pair, strict=True)) + "\n" for pair in zip(SENTENCES, LABELS, strict=True)
 )
 COLUMNS = TAGGED.replace("\n", "\n\n").replace(" ", "\n").replace("/", " ")
-
-
-def run(*words, text: str | None = None) -> str:
-    result = CliRunner().invoke(cli, [str(w) for w in words], input=text)
-    if isinstance(result.exception, LoglinError):
-        raise result.exception
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -70,11 +62,11 @@ def test_tagging_keeps_lines(model, tmp_path):
     assert out.splitlines()[:4] == ["#! author=A", "the/D dog/N saw/V", "", "a/D dog/N"]
     assert out.splitlines()[4].startswith("#!/")
     assert out.splitlines()[5] == ""
-    assert run("tag", model, "--format", "text", text="the dog\n") == "the/D dog/N\n"
+    assert run("tag", model, "--format", "text", given="the dog\n") == "the/D dog/N\n"
     run("tag", model, tmp_path / "raw.txt", "--format", "text", "-o", tmp_path / "out")
     assert (tmp_path / "out").read_text() == out
-    assert run("tag", model, "--format", "text", text="") == ""
-    assert run("tag", model, "--format", "text", text="\n\n") == "\n\n"
+    assert run("tag", model, "--format", "text", given="") == ""
+    assert run("tag", model, "--format", "text", given="\n\n") == "\n\n"
 
 
 def test_probabilities_need_json(model, tmp_path):
@@ -115,7 +107,7 @@ def test_what_is_written_can_be_read_again(writer, tmp_path_factory, sentences):
     path.write_text("".join(" ".join(["\\" * _marked(s[0]) + s[0], *s[1:]]) + "\n" for s in sentences))
     assert plaintext.read(path).sentences() == sentences
     decoder = Decoder(writer.model_)
-    out.write_bytes(b"".join(piece for _, piece in tagged(decoder, str(path), "text", "utf-8", False, None, False)))
+    out.write_bytes(b"".join(piece for _, piece in tagged(decoder, str(path), named("text"))))
     expected = writer.predict(sentences)
     found = plaintext.read(out, tagged=True).corpus.sentences()
     assert found == [list(zip(s, y, strict=True)) for s, y in zip(sentences, expected, strict=True)]
@@ -129,7 +121,7 @@ def _marked(word: str) -> bool:
 def test_many_lines(model):
     """Lines are read in stretches; blank ones may fill a stretch."""
     n = SENTENCES_AT_ONCE + 5
-    out = run("tag", model, "--format", "text", text="\n" * n + "the dog\n" * n)
+    out = run("tag", model, "--format", "text", given="\n" * n + "the dog\n" * n)
     assert out == "\n" * n + "the/D dog/N\n" * n
 
 
@@ -137,8 +129,8 @@ def test_many_lines(model):
 def test_labels_that_cannot_be_written(tmp_path, label):
     Tagger(max_iter=2).fit([["a", "b"]], [[label, "X"]]).save(tmp_path / "model")
     with pytest.raises(LoglinError, match=f"the tag {label!r} cannot stand in word/TAG"):
-        run("tag", tmp_path / "model", "--format", "text", text="a\n")
-    assert run("tag", tmp_path / "model", "--format", "text", "--json", text="a\n")
+        run("tag", tmp_path / "model", "--format", "text", given="a\n")
+    assert run("tag", tmp_path / "model", "--format", "text", "--json", given="a\n")
 
 
 def test_models_of_attributes(tmp_path):
@@ -154,10 +146,11 @@ def test_models_of_attributes(tmp_path):
 
 def test_formats_by_name():
     """Labelled .txt files are columns, as they always were."""
-    assert detected_format("a.txt") == detected_format("a") == detected_format("a", labeled=False) == "conll"
-    assert detected_format("a.txt", labeled=False) == detected_format("a.txt.gz", labeled=False) == "text"
-    assert detected_format("a.txt", "conll", labeled=False) == "conll"
-    assert detected_format("a.jsonl", labeled=False) == "jsonl"
+    assert detected("a.txt") == detected("a") == detected("a", labeled=False) == named("conll")
+    assert detected("a.txt", labeled=False) == detected("a.txt.gz", labeled=False) == named("text")
+    assert detected("a.txt", "conll", labeled=False) == named("conll")
+    assert detected("a.jsonl", labeled=False) == named("jsonl")
+    assert detected("a.conllu") == detected("a.conllu.gz") == named("conllu")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +170,7 @@ def test_formats_by_name():
 )  # fmt: skip
 def test_raw(tmp_path, kind, text, column, expected):
     (tmp_path / "raw").write_text(text)
-    assert read_raw(str(tmp_path / "raw"), kind, "utf-8", column).sentences() == expected
+    assert read_raw(str(tmp_path / "raw"), named(kind), label_column=column).sentences() == expected
 
 
 @pytest.mark.parametrize(
@@ -196,10 +189,10 @@ def test_raw(tmp_path, kind, text, column, expected):
 def test_raw_refusals(tmp_path, kind, text, message):
     (tmp_path / "raw").write_text(text)
     with pytest.raises(LoglinError, match=message):
-        read_raw(str(tmp_path / "raw"), kind)
+        read_raw(str(tmp_path / "raw"), named(kind))
 
 
 def test_raw_column_that_is_not_there(tmp_path):
     (tmp_path / "raw").write_text("a X\n")
     with pytest.raises(LoglinError, match="no column 2"):
-        read_raw(str(tmp_path / "raw"), "conll", "utf-8", 2)
+        read_raw(str(tmp_path / "raw"), named("conll"), label_column=2)

@@ -8,20 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets, ppattach, reuters, senseval
-from loglin.errors import LoglinError
-
-
-def refused(call, *parts: str) -> None:
-    with pytest.raises(LoglinError) as caught:
-        call()
-    message = str(caught.value)
-    for part in parts:
-        assert part in message
-    assert ";" in message
-    assert "\n" not in message
-
+from support.corpora import corpus_folder
+from support.errors import refused_with_remedy
 
 # ---------------------------------------------------------------------- Reuters-21578
 
@@ -56,8 +45,8 @@ def test_reuters_split(tmp_path: Path):
         stream.write(story("TEST") + story(text="<BODY>a</BODY>"))
     assert [d.body for d in reuters.read(tmp_path)] == ["a", "bü"]
     assert [d.title for d in reuters.read(tmp_path, "test")] == ["Rye & oats"]
-    refused(lambda: reuters.read(tmp_path / "b.sgm", "test"), "b.sgm", "testing")
-    refused(lambda: reuters.read(tmp_path, "dev"), "'dev'", "train and test")
+    refused_with_remedy(lambda: reuters.read(tmp_path / "b.sgm", "test"), "b.sgm", "testing")
+    refused_with_remedy(lambda: reuters.read(tmp_path, "dev"), "'dev'", "train and test")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +59,7 @@ def test_reuters_split(tmp_path: Path):
     ],
 )
 def test_reuters_refusals(text, part):
-    refused(lambda: list(reuters.documents(text, "file")), f"file, line {story().count(chr(10)) + 1}", part)
+    refused_with_remedy(lambda: list(reuters.documents(text, "file")), f"file, line {story().count(chr(10)) + 1}", part)
 
 
 def test_reuters_counts():
@@ -114,12 +103,12 @@ def test_senseval_instance():
 )
 def test_senseval_refusals(change, part):
     text = INSTANCE + INSTANCE.replace(*change)
-    refused(lambda: list(senseval.instances(text, "file")), "file, line 10", "'one'", part)
+    refused_with_remedy(lambda: list(senseval.instances(text, "file")), "file, line 10", "'one'", part)
 
 
 def test_senseval_empty_file(tmp_path: Path):
     (tmp_path / "empty").write_text("")
-    refused(lambda: senseval.read(tmp_path / "empty"), "empty", "<instance>")
+    refused_with_remedy(lambda: senseval.read(tmp_path / "empty"), "empty", "<instance>")
 
 
 @pytest.mark.parametrize(("word", "size", "senses"), [("hard", 4333, 3), ("interest", 2368, 6), ("line", 4146, 6)])
@@ -145,9 +134,9 @@ def test_attachments(tmp_path: Path):
 @pytest.mark.parametrize("line", ["8 saw man in park", "8 saw man in park P", "8 saw a man in park V"])
 def test_attachment_refusals(tmp_path: Path, line):
     (tmp_path / "file").write_text(f"7 saw man with telescope V\n{line}\n")
-    refused(lambda: ppattach.read(tmp_path / "file"), "file, line 2", repr(line), "V or N")
+    refused_with_remedy(lambda: ppattach.read(tmp_path / "file"), "file, line 2", repr(line), "V or N")
     (tmp_path / "empty").write_text("\n")
-    refused(lambda: ppattach.read(tmp_path / "empty"), "empty", "no decisions")
+    refused_with_remedy(lambda: ppattach.read(tmp_path / "empty"), "empty", "no decisions")
 
 
 def test_attachment_counts():
@@ -159,6 +148,6 @@ def test_attachment_counts():
 def test_missing_corpora(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("LOGLIN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    refused(lambda: datasets.load("reuters21578"), "*.sgm", "UCI", "LOGLIN_DATA")
-    refused(lambda: datasets.load("senseval", "soft"), "'soft'", "hard, interest, line, serve")
-    refused(lambda: datasets.load("ppattach", "dev"), "devset", "NLTK")
+    refused_with_remedy(lambda: datasets.load("reuters21578"), "*.sgm", "UCI", "LOGLIN_DATA")
+    refused_with_remedy(lambda: datasets.load("senseval", "soft"), "'soft'", "hard, interest, line, serve")
+    refused_with_remedy(lambda: datasets.load("ppattach", "dev"), "devset", "NLTK")

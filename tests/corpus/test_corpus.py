@@ -17,7 +17,7 @@ from loglin.corpus.columns import concatenate, encode_strings, from_sentences
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.output import check_writable, write_atomically
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
-from loglin.errors import LoglinError
+from support.errors import refused
 
 TWO = [[("The", "D"), ("dog", "N")], [("barks", "V")]]
 quick = settings(
@@ -35,15 +35,6 @@ def write(tmp_path):
         return path
 
     return write
-
-
-def refused(call, *parts):
-    """The sentence of the LoglinError that ``call`` raises; it must contain all ``parts``."""
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
-    return str(caught.value)
 
 
 # ---------------------------------------------------------------------- CoNLL columns

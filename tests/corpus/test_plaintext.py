@@ -7,18 +7,11 @@ import gzip
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets, plaintext
-from loglin.errors import LoglinError
+from support.corpora import corpus_folder
+from support.errors import refused_with_remedy
 
 TEXT = "#! author=A topic=x\nthe cat sat\n the  dog\n\n\n\nnew document\n\\#! is text\n\\\\#! too\n#!/bin is text\n"
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    assert all(part in str(caught.value) for part in parts), caught.value
-    assert ";" in str(caught.value)
 
 
 def test_documents_and_attributes(tmp_path):
@@ -68,14 +61,14 @@ def test_parts():
 
 def test_refusals(tmp_path):
     (tmp_path / "inside").write_text("a b\n#! k=v\n")
-    refused(lambda: plaintext.read(tmp_path / "inside"), "inside, line 2", "blank line")
-    refused(lambda: plaintext.from_lines(["#! author Chomsky"]), "line 1", "'author'", "name=value")
-    refused(lambda: plaintext.from_lines(["#! a=1 a=2"]), "line 1", "twice")
-    refused(lambda: plaintext.from_lines(["a/b", "c"], tagged=True), "line 2", "'c'", "word/tag")
-    refused(lambda: plaintext.from_lines("a b"), "'a b'", "list of lines")
-    refused(lambda: plaintext.from_lines([["a b"]]), "line 1", "'a b'")
-    refused(lambda: plaintext.from_lines([[3]]), "3")
-    refused(lambda: datasets.load_text("conll2000"), "conll2000")
+    refused_with_remedy(lambda: plaintext.read(tmp_path / "inside"), "inside, line 2", "blank line")
+    refused_with_remedy(lambda: plaintext.from_lines(["#! author Chomsky"]), "line 1", "'author'", "name=value")
+    refused_with_remedy(lambda: plaintext.from_lines(["#! a=1 a=2"]), "line 1", "twice")
+    refused_with_remedy(lambda: plaintext.from_lines(["a/b", "c"], tagged=True), "line 2", "'c'", "word/tag")
+    refused_with_remedy(lambda: plaintext.from_lines("a b"), "'a b'", "list of lines")
+    refused_with_remedy(lambda: plaintext.from_lines([["a b"]]), "line 1", "'a b'")
+    refused_with_remedy(lambda: plaintext.from_lines([[3]]), "3")
+    refused_with_remedy(lambda: datasets.load_text("conll2000"), "conll2000")
 
 
 def test_brown():

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import corpus_folder
 from loglin.corpus import datasets, trees
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
+from support.corpora import corpus_folder
 
 CAT = "( (S (NP-SBJ (DT The) (NN cat) )\n  (VP (VBD sat) (NP (-NONE- *T*-1) )) (. .) ))\n"
 

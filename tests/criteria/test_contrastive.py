@@ -8,25 +8,19 @@ import math
 
 import numpy as np
 import pytest
-from test_bad_input import check_sentence, run
 
 import oracle
-from conftest import corpus_folder
 from loglin import LoglinError, Tagger, select_tagger
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.trees import read
-from loglin.criteria.settings import checked_settings
 from loglin.decoding.chains import Decoder
-from loglin.features.extract import TemplateExtractor
-from loglin.features.read import read_templates
 from loglin.models.chain import Model
 from loglin.neighborhoods import Transducer
-from loglin.training.chains import _dictionary, _problem
-from loglin.training.latent import lattice_criterion, possible_labels, unlabeled_value
-from loglin.training.options import Options, labels_of
+from loglin.problems.hidden import unlabeled_value
+from support.corpora import corpus_folder
+from support.hidden_labels import PARTLY, SENTENCES, WORDS, criterion_of, untrained
+from support.shell import check_sentence, program
 
-WORDS = {"a": ["X"], "b": ["X", "Y"], "c": ["Y", "Z"], "d": ["X", "Y", "Z"], "see": ["Z", "X"]}
-SENTENCES = [s.split() for s in ("a b c d", "b b c b", "c d c d c", "d", "see a see", "b a", "a b c d")]
 DEFINITIONS = {
     "trans1": lambda x: oracle.exchanged(x, 1),
     "trans2": lambda x: oracle.exchanged(x, 2),
@@ -38,15 +32,6 @@ DEFINITIONS = {
 }
 TEMPLATES = {"trigram": 2, "bigram": 1, "trigram-spelling": 2, "U:%x[0,0]\nB\nT": 2, "U:%x[0,0]\nU1:%lower[0,0]\nB": 1}
 WIDE = "U:%x[0,0]\nU1:%edge[-2,0]\nU2:%edge[1,0]\nB\nB1:%edge[-2,0]\nB2:%edge[1,0]\nT"  # ends in every way
-
-
-def untrained(template, order=2, seed=0, sentences=SENTENCES, words=WORDS, criterion="contrastive", **given):
-    """A tagger whose weights are random: nothing is at an optimum."""
-    given = {"max_iter": 1, "dictionary": words} | given
-    tagger = Tagger(criterion, template=template, order=order, **given).fit(sentences)
-    rng = np.random.default_rng(seed)
-    tagger.model_.weights = rng.standard_normal(len(tagger.model_.weights))
-    return tagger._adopt(tagger.model_)
 
 
 def log_z(tagger, sentences):
@@ -126,23 +111,6 @@ def test_marginal_likelihood_is_the_sum_over_all_sentences():
 # ---------------------------------------------------------------------- gradients
 
 
-def criterion_of(
-    labels, criterion="contrastive", order=2, template="trigram", settings=None, dictionary=WORDS, **given
-):
-    options = Options(criterion=criterion, order=order, dictionary=dictionary, settings=settings, **given)
-    extractor = TemplateExtractor(read_templates(template))
-    corpus = from_sentences(SENTENCES)
-    design = extractor.fit(corpus)
-    names, gold = labels_of(labels, np.diff(corpus.offsets).tolist(), options)
-    words = _dictionary(design, names, gold, options)
-    problem = _problem(design, extractor, names, possible_labels(corpus, words, len(names)), options, None)
-    problem.hidden = gold
-    return lattice_criterion(checked_settings(criterion, settings), problem, words, options)
-
-
-PARTLY = [["X", "Y", None, {"X", "Z"}], None, None, ["X"], None, ["X", "X"], None]
-
-
 @pytest.mark.parametrize(
     "given",
     [
@@ -156,7 +124,6 @@ PARTLY = [["X", "Y", None, {"X", "Z"}], None, None, ["X"], None, ["X", "X"], Non
         {"beta": 0.4},
         {"beta": 0.4, "neighborhood": "length", "labels": PARTLY},
     ],
-    ids=str,
 )
 def test_gradients(given):
     given = dict(given)
@@ -349,21 +316,21 @@ def folder(tmp_path):
 
 def test_shell(folder):
     train = ["train", "raw.txt", "--criterion", "contrastive", "--neighborhood", "trans1", "--dictionary", "D"]
-    code, out, _ = run(folder, [*train, "--dev", "raw.txt", "-o", "m", "--json", "--quiet"])
+    code, out, _ = program(folder, [*train, "--dev", "raw.txt", "-o", "m", "--json", "--quiet"])
     assert code == 0
     found = json.loads(out)
     assert found["labels"] == 3
     assert math.isfinite(found["held_criterion"])
-    code, out, _ = run(folder, ["tag", "m", "raw.txt", "--format", "text"])
+    code, out, _ = program(folder, ["tag", "m", "raw.txt", "--format", "text"])
     assert code == 0
     assert out.startswith("a/X b/")
-    code, out, _ = run(folder, ["eval", "m", "labeled.txt", "--format", "text", "--words", "3"])
+    code, out, _ = program(folder, ["eval", "m", "labeled.txt", "--format", "text", "--words", "3"])
     assert code == 0
     assert "ambiguous words" in out
     assert Model.load(folder / "m").record["neighborhood"] == "trans1"
     mixed = ["train", "labeled.txt", "--format", "text", "--unlabeled", "raw.txt", "--dictionary", "D", "--quiet"]
     for criterion in ("mixture", "em"):
-        code, out, _ = run(folder, [*mixed, "--criterion", criterion, "-o", "mixed"])
+        code, out, _ = program(folder, [*mixed, "--criterion", criterion, "-o", "mixed"])
         assert code == 0
         assert "9 sentences" in out
     assert "log-likelihood" in out
@@ -380,7 +347,7 @@ def test_shell(folder):
     ],
 )
 def test_shell_refuses(folder, arguments, part):
-    code, _, err = run(folder, ["train", "raw.txt", *arguments, "-o", "m"])
+    code, _, err = program(folder, ["train", "raw.txt", *arguments, "-o", "m"])
     check_sentence(code, err, part)
     assert not (folder / "m").exists()
 
@@ -388,21 +355,21 @@ def test_shell_refuses(folder, arguments, part):
 def test_columns_are_not_read_as_text(folder):
     (folder / "columns.txt").write_text("a X\nb Y\n\n" * 15)
     arguments = ["train", "columns.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m", "--quiet"]
-    code, _, err = run(folder, arguments)
+    code, _, err = program(folder, arguments)
     check_sentence(code, err, "all its lines have 2 words, like columns", "--format conll")
-    assert run(folder, [*arguments, "--format", "conll", "--label-column", "-1"])[0] == 0
+    assert program(folder, [*arguments, "--format", "conll", "--label-column", "-1"])[0] == 0
     (folder / "D").write_text("a\tX\nb\tX Y\nX\tX\nY\tY\n")
-    assert run(folder, [*arguments, "--format", "text"])[0] == 0
+    assert program(folder, [*arguments, "--format", "text"])[0] == 0
 
 
 def test_doubts_about_the_dictionary_are_told(folder):
     (folder / "D").write_text("a\tX\nb\tX Y\nc\tY\nd\tX Y\nq\tQ\n#! open X Y\n")
-    code, _, err = run(folder, ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m"])
+    code, _, err = program(folder, ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m"])
     assert code == 0
     assert "warning: the dictionary lacks 1 word" in err
     assert "1 label (Q)" in err
     (folder / "D").write_text("a\tX\nb\tX Y\n#! unknown=refuse\n")
-    code, _, err = run(folder, ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m2"])
+    code, _, err = program(folder, ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "-o", "m2"])
     check_sentence(code, err, "'c' is not in the tagging dictionary")
 
 
@@ -469,19 +436,19 @@ def test_selection_by_the_criterion_and_by_an_oracle():
 def test_selection_in_the_shell(folder):
     arguments = ["train", "raw.txt", "--criterion", "contrastive", "--dictionary", "D", "--dev", "raw.txt", "-o", "m"]
     more = ["--format", "text", "--gold", "labeled.txt", "--quiet"]
-    code, out, _ = run(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "starts=1,2"])
+    code, out, _ = program(folder, [*arguments, *more, "--grid", "l2=0.1,1", "--grid", "starts=1,2"])
     assert code == 0
     assert out.count("starts 2") == 2
     assert "selected" in out
     assert "oracle" in out
-    code, _, err = run(folder, [*arguments, "--grid", "l2"])
+    code, _, err = program(folder, [*arguments, "--grid", "l2"])
     check_sentence(code, err, "--grid is 'l2'; write NAME=V1,V2")
-    code, _, err = run(folder, [*arguments, "--grid", "depth=1,2"])
+    code, _, err = program(folder, [*arguments, "--grid", "depth=1,2"])
     check_sentence(code, err, "--grid names 'depth'")
-    code, _, err = run(folder, [*arguments, "--grid", "neighborhood=trans1,length"])
+    code, _, err = program(folder, [*arguments, "--grid", "neighborhood=trans1,length"])
     check_sentence(code, err, "criteria of different neighborhoods cannot be compared")
     without = [a for a, b in zip(arguments, ["", *arguments], strict=False) if "--dev" not in (a, b)]
-    code, _, err = run(folder, [*without, "--grid", "l2=1,2"])
+    code, _, err = program(folder, [*without, "--grid", "l2=1,2"])
     check_sentence(code, err, "give held-out text (dev)")
-    code, _, err = run(folder, ["crf" if a == "contrastive" else a for a in arguments] + ["--grid", "l2=1,2"])
+    code, _, err = program(folder, ["crf" if a == "contrastive" else a for a in arguments] + ["--grid", "l2=1,2"])
     check_sentence(code, err, "models are chosen by their criterion on text without labels")

@@ -11,7 +11,7 @@ import oracle
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.labels import gold_of_column
-from loglin.criteria.em import HiddenText, expectation_maximization
+from loglin.criteria import ExpectationMaximization
 from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
 from loglin.features.dictionary import TagDictionary
@@ -19,8 +19,10 @@ from loglin.features.index import FeatureIndex
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.optimize.record import StopTraining
+from loglin.problems.hidden_chains import HiddenText
 from loglin.problems.lattices import LatticeText, TokenTypes
 from loglin.threads import Threads
+from support.solving import run_of
 
 TOY = [list("abcd"), list("bbcb"), list("dca")]
 TOY_WORDS = {"a": [0], "b": [0, 1], "c": [1, 2], "d": [0, 1, 2]}
@@ -39,7 +41,12 @@ def text_of(sentences, words=None, L=3, known=None, more=()):
 
 
 def em(text, order=2, L=3, seed=0, threads=None, limits=None, **chosen):
-    return expectation_maximization(text, list(range(L)), order, chosen, seed, threads, **(limits or {}))
+    return maximized(text, list(range(L)), order, chosen, seed, threads, **(limits or {}))
+
+
+def maximized(text, labels, order, chosen, seed=0, threads=None, weight=None, tol=1e-4, **limits):
+    run = run_of(seed=seed, tol=tol, **limits)
+    return ExpectationMaximization(**chosen).maximize(text, labels, order, run, threads, weight)
 
 
 def toy(order=2, limits=None, **chosen):
@@ -400,7 +407,7 @@ def test_limits_and_requests():
     found = toy(limits={"max_iter": 3})
     assert (len(found.iterations), found.converged) == (3, False)
     assert "max_iter = 3" in found.stopped
-    asked = toy(starts=5, limits={"interrupted": lambda: "interrupted by SIGINT"})
+    asked = toy(starts=5, limits={"stop": lambda: "interrupted by SIGINT"})
     assert (len(asked.iterations), len(asked.starts), asked.converged) == (1, 1, False)
     assert asked.stopped.startswith("interrupted by SIGINT")
 
@@ -502,7 +509,7 @@ def ambiguous_accuracy(treebank, hmm):
 def test_treebank(treebank):
     words, labels, text, _, _ = treebank
     assert (words.n_tokens, words.n_sentences, len(labels)) == (24_020, 1021, 45)
-    found = expectation_maximization(text, labels, 2, {"smoothing": 0, "start": "per-tag"}, 0, Threads(2))
+    found = maximized(text, labels, 2, {"smoothing": 0, "start": "per-tag"}, 0, Threads(2))
     assert found.converged
     assert found.log_likelihood == pytest.approx(-136_294, rel=1e-3)
     assert ambiguous_accuracy(treebank, found.model) == pytest.approx(62.5, abs=1)
@@ -512,6 +519,6 @@ def test_treebank_smoothed_to_convergence(treebank):
     """A test on the MAP value would stop at 79.3."""
     _, labels, text, _, _ = treebank
     chosen = {"smoothing": 3, "start": "uniform"}
-    found = expectation_maximization(text, labels, 2, chosen, 0, Threads(2), tol=1e-6)
+    found = maximized(text, labels, 2, chosen, 0, Threads(2), tol=1e-6)
     assert (np.diff(found.map_values) >= 0).all()
     assert ambiguous_accuracy(treebank, found.model) == pytest.approx(85.1, abs=1)

@@ -9,27 +9,22 @@ import re
 
 import numpy as np
 import pytest
-from test_expectations import counted
-from test_likelihood import CONDITIONED, problem
-from test_model import rewritten
 
 from loglin import LoglinError, Tagger
 from loglin.corpus.columns import from_sentences
-from loglin.corpus.labels import Gold, gold_of_sequences
-from loglin.criteria.m_estimation import expected_features
-from loglin.criteria.settings import checked_settings
+from loglin.corpus.labels import gold_of_sequences
+from loglin.criteria import MEstimation
 from loglin.demo.ingredients import generate
-from loglin.features.design import Design, Incidence
-from loglin.features.index import build_index
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.objectives.exponential import ExponentialLoss, sentence_features
-from loglin.optimize.lbfgs import minimize
-from loglin.optimize.newton import minimize_newton
-from loglin.optimize.penalties import Penalized
-from loglin.problems.problem import Problem
-from loglin.threads import Threads
+from loglin.problems.chains import ChainProblem
+from support.chains import CONDITIONED, numbered, problem
+from support.errors import refused
+from support.hmms import counted
+from support.losses import loss_of, solved
+from support.model_files import header_of, rewritten
 
 SOLVERS = ("dual", "lbfgs", "newton")
 
@@ -43,36 +38,6 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%suffix[0,0,2]\nB\n"
 
 
 # ---------------------------------------------------------------------- known answers of notes/m_estimation.md
-
-
-def loss_of(rows, expected, weights=None) -> ExponentialLoss:
-    """The loss of sentences whose features are the given numbers: one token and one label each."""
-    rows = np.array(rows, float)
-    sentence, feature = np.nonzero(rows)
-    ptr = np.concatenate([[0], np.cumsum((rows != 0).sum(axis=1))])
-    tokens = Incidence(ptr, feature.astype(np.int32), rows[sentence, feature])
-    n = len(rows)
-    design = Design(np.arange(n + 1), tokens, Incidence.empty(n), rows.shape[1], 0)
-    gold = Gold.certain(np.zeros(n, int), 1)
-    index = build_index(design, gold, True, False, 1)
-    return ExponentialLoss(sentence_features(design, gold, index), np.array(expected, float), weights, np.float64)
-
-
-def solved(loss: ExponentialLoss, solver: str, l2: float = 0.0) -> tuple[np.ndarray, float]:
-    start = np.zeros(loss.n_features)
-    if solver == "dual":
-        weights, value, _ = loss.dual_ascent(l2, 1e-17, 500, 0, lambda *_: None)  # until rounding is reached
-        return weights, value
-    if solver == "lbfgs":
-        result = minimize(Penalized(loss, l2), start, tol=1e-15, gradient_tol=1e-11)
-    else:
-
-        def product(w, v):
-            return loss.hessian_product(w, v) + l2 * v
-
-        result = minimize_newton(Penalized(loss, l2), product, start, tol=1e-17)
-    assert result.converged
-    return result.weights, result.value
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -355,24 +320,23 @@ def test_without_its_base_the_model_forgets_it(tmp_path):
     assert (tmp_path / "dropped").stat().st_size < (tmp_path / "kept").stat().st_size
 
 
-def problem_of(tagger, X, y) -> Problem:
+def problem_of(tagger, X, y) -> ChainProblem:
     design, gold, corpus = parts(tagger, X, y)
     design.corpus = corpus
     model = tagger.model_
-    nothing = np.zeros(model.index.n_features)
-    return Problem(design, gold, model.index, model.labels, 1, None, nothing, nothing, Threads(1), 0, model.extractor)
+    return numbered(design, gold, model.index, model.labels, extractor=model.extractor)
 
 
 @pytest.mark.parametrize("inputs", [False, True], ids=["labelled", "inputs"])
 def test_sampled_expectations_come_near_the_exact_ones(inputs):
     tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything, base = problem_of(tagger, *TRAIN), tagger.model_.base
-    exact = expected_features(checked_settings("m-estimation", {"input_features": inputs}), everything, base)
+    exact = MEstimation(input_features=inputs).expected_features(everything, base)
     assert len(exact) == tagger.model_.index.n_features + inputs * tagger.model_.extractor.n_attributes
 
     def distance(n):
         given = {"base": "sampled", "samples": n, "input_features": inputs}
-        return np.linalg.norm(expected_features(checked_settings("m-estimation", given), everything, base) - exact)
+        return np.linalg.norm(MEstimation(**given).expected_features(everything, base) - exact)
 
     near, far = distance(20_000), distance(200)
     assert near < 0.25 * far
@@ -385,7 +349,7 @@ def test_sample_smoothing():
 
     def expected(smoothing):
         given = {"base": "sampled", "samples": 50, "sample_smoothing": smoothing}
-        return expected_features(checked_settings("m-estimation", given), everything, base)
+        return MEstimation(**given).expected_features(everything, base)
 
     assert expected(1.0) == pytest.approx(expected(0.0) + 1 / 50)
 
@@ -394,8 +358,8 @@ def test_a_sampler_is_counted_as_it_is():
     """The features of a sampler that repeats the training data are expected as often as observed."""
     tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything = problem_of(tagger, *TRAIN)
-    given = checked_settings("m-estimation", {"base": lambda n, rng: TRAIN, "input_features": True})
-    found = expected_features(given, everything, None)
+    sampled = MEstimation(base=lambda n, rng: TRAIN, input_features=True)
+    found = sampled.expected_features(everything, None)
     _, gold, corpus = parts(tagger)
     n = len(TRAIN[0])
     truth = counted(tagger.model_.extractor, tagger.model_.index, corpus, gold.codes, np.full(n, 1 / n))
@@ -406,8 +370,7 @@ def test_empirical_expectations_against_marginals():
     """E[f] with the training words and q0's labels for them: sums of the chains' marginals."""
     tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", max_iter=1).fit(*TRAIN)
     everything, base, index = problem_of(tagger, *TRAIN), tagger.model_.base, tagger.model_.index
-    settings = checked_settings("m-estimation", {"base": "empirical", "input_features": True})
-    found = expected_features(settings, everything, base)
+    found = MEstimation(base="empirical", input_features=True).expected_features(everything, base)
     design, _, corpus = parts(tagger)
     L, n = index.n_labels, corpus.n_sentences
     unigram, pairs = np.zeros((design.n_attributes, L)), np.zeros((L, L))
@@ -432,13 +395,6 @@ def test_input_only_features_change_the_weights_but_not_their_number():
 
 
 # ---------------------------------------------------------------------- what is refused
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert part in str(caught.value), caught.value
 
 
 def test_a_base_model_that_holds_the_data_impossible():
@@ -495,14 +451,8 @@ def saved(tmp_path):
     return path
 
 
-def header_of(path) -> dict:
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["loglin"])
-
-
 def test_the_file_holds_the_base_model(saved):
-    header = header_of(saved)
+    header = header_of(saved)[1]
     assert header["version"] == 2
     assert header["base"]["labels"] == ["X", "Y", "O"]
     assert header["base"]["order"] == 2
@@ -517,7 +467,7 @@ def test_models_without_a_base_are_still_of_version_1(tmp_path):
     for settings in ({"keep_base": False}, {"base": sampler}):
         tagger = Tagger("m-estimation", template=TEMPLATE, settings=settings, max_iter=2).fit(*TRAIN)
         tagger.save(tmp_path / "m")
-        assert header_of(tmp_path / "m")["version"] == 1
+        assert header_of(tmp_path / "m")[1]["version"] == 1
 
 
 def test_truncated_at_every_length(saved):

@@ -5,27 +5,30 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import re
 
 import numpy as np
 import pytest
-from test_bad_input import check_sentence, run, snapshot
-from test_criteria import known, parts_of
-from test_likelihood import CONDITIONED, PLAIN, problem
 
 import oracle
 from loglin import LoglinError, Tagger
 from loglin.cli.tagger_training import train_command
-from loglin.criteria.settings import CRITERIA, LATENT, PARTIAL, checked_settings
+from loglin.criteria.registry import criteria
+from loglin.criteria.registry import criterion as chosen
 from loglin.decoding.chains import Decoder
 from loglin.demo.ingredients import generate
 from loglin.models.chain import Model
+from loglin.problems.request import Annotation
+from support.chains import CONDITIONED, PLAIN, known, parts_of, problem
+from support.shell import check_sentence, program, snapshot
 
 
 def split(lines):
     return [[t for t, _ in line] for line in lines], [[y for _, y in line] for line in lines]
 
 
+CRITERIA = criteria("chain")
+LATENT = [name for name, kind in CRITERIA.items() if kind.needs == Annotation.HIDDEN]
+PARTIAL = [name for name, kind in CRITERIA.items() if kind.needs < Annotation.CERTAIN]
 TRAIN, TEST = split(generate(120, 1, "train")), split(generate(80, 2, "test"))
 MAJORITY = max(sum(y.count(k) for y in TEST[1]) for k in {k for y in TEST[1] for k in y}) / sum(map(len, TEST[1]))
 
@@ -39,8 +42,8 @@ def taggers():
 
 
 def test_names_agree():
-    shown = next(option.help for option in train_command.params if option.name == "criterion")
-    assert sorted(re.findall(r"[a-z][a-z-]+(?=[,.])", shown)) == sorted(CRITERIA)
+    shown = next(option.type.choices for option in train_command.params if option.name == "criterion")
+    assert shown == list(CRITERIA)
     for name in CRITERIA:
         assert f'"{name}"' in Tagger.__doc__, name
 
@@ -131,7 +134,7 @@ def test_a_model_to_start_from(taggers):
     [
         ("crf", "crf", "init is 'crf', which gives no weights to start crf from; choose another"),
         ("crf", "hmm", "init is 'hmm', which gives no weights to start crf from; choose another"),
-        ("memm", "nothing", "no criterion is called 'nothing'; there are crf, perceptron, memm"),
+        ("memm", "nothing", "no criterion is called 'nothing'; there are crf, accuracy, boosting"),
     ],
 )
 def test_no_such_start(criterion, init, part):
@@ -178,10 +181,10 @@ def test_mistakes(criterion, settings, sentence):
 
 
 def test_text_is_as_good_as_numbers():
-    assert checked_settings("memm", {"beam": "3", "decoding": "nota"})["beam"] == 3
-    assert checked_settings("m-estimation", {"keep_base": "no", "base_order": "1"})["keep_base"] is False
-    assert checked_settings("m-estimation", {"keep_base": "no", "base_order": "1"})["base_order"] == 1
-    assert checked_settings("accuracy", {"sharpness": "2.5"})["sharpness"] == 2.5
+    assert chosen("memm", "chain", {"beam": "3", "decoding": "nota"}).beam == 3
+    assert chosen("m-estimation", "chain", {"keep_base": "no", "base_order": "1"}).keep_base is False
+    assert chosen("m-estimation", "chain", {"keep_base": "no", "base_order": "1"}).base_order == 1
+    assert chosen("accuracy", "chain", {"sharpness": "2.5"}).sharpness == 2.5
 
 
 @pytest.mark.parametrize("unknown", [None, {"O", "B-QTY"}], ids=["none", "set"])
@@ -245,13 +248,13 @@ SUPERVISED = [criterion for criterion in CRITERIA if criterion not in LATENT]  #
 def test_command_line(folder, criterion):
     settings = [word for pair in GIVEN[criterion] for word in ("--set", pair)]
     arguments = ["train", "data", "-o", "model", "--criterion", criterion, *settings, "--max-iter", 20, "--json"]
-    code, out, err = run(folder, arguments)
+    code, out, err = program(folder, arguments)
     assert (code, err) == (0, "")
     assert json.loads(out)["stopped"]
-    code, out, _ = run(folder, ["eval", "model", "test", "--json"])
+    code, out, _ = program(folder, ["eval", "model", "test", "--json"])
     assert code == 0
     assert json.loads(out)["accuracy"] > MAJORITY
-    code, out, _ = run(folder, ["tag", "model", "test", "--marginals"])
+    code, out, _ = program(folder, ["tag", "model", "test", "--marginals"])
     assert code == 0
     assert out.count("\n") >= sum(map(len, TEST[0][:60]))
 
@@ -273,7 +276,7 @@ def test_command_line(folder, criterion):
 )
 def test_bad_settings_on_the_command_line(folder, arguments, parts):
     before = snapshot(folder)
-    code, out, err = run(folder, ["train", "data", "-o", "out", "--quiet", *arguments])
+    code, out, err = program(folder, ["train", "data", "-o", "out", "--quiet", *arguments])
     check_sentence(code, err, *parts)
     assert out == ""
     assert snapshot(folder) == before
@@ -292,7 +295,7 @@ def test_data_without_labels(folder, criterion):
         ("unknown", "no token has a label"),
         *([] if criterion in PARTIAL else [("partly", f"criterion {criterion} needs one certain label")]),
     ):
-        code, out, err = run(folder, ["train", name, "-o", "out", "--partial", "--criterion", criterion, "--quiet"])
+        code, out, err = program(folder, ["train", name, "-o", "out", "--partial", "--criterion", criterion, "--quiet"])
         check_sentence(code, err, part)
         assert out == ""
     assert snapshot(folder) == before
@@ -301,7 +304,7 @@ def test_data_without_labels(folder, criterion):
 def test_attributes_have_no_generative_model(folder):
     (folder / "a.crfsuite").write_text("A\tw\nB\tv\n")
     for criterion in ("hmm", "m-estimation"):
-        code, _, err = run(folder, ["train", "a.crfsuite", "-o", "out", "--criterion", criterion, "--quiet"])
+        code, _, err = program(folder, ["train", "a.crfsuite", "-o", "out", "--criterion", criterion, "--quiet"])
         check_sentence(code, err, "ready-made attributes; give words and a template")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.reproduce import np_chunks
-from loglin.reproduce.piecewise_table1 import Size, _pos_task
+from loglin.reproduce.piecewise_table1 import Method, Size, _pos_task
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_hmm_and_m_estimation_with_its_features(plain):
 
 
 def test_m_estimation_extended(extended):
-    assert extended.design.n_tokens == 190_590
+    assert extended.data.training.inputs.n_tokens == 190_590
     fit = extended.fit("m-estimation", 2.154)
     assert fit.model.index.n_features == 616_088
     assert fit.model.record["converged"]
@@ -69,14 +69,15 @@ def speech():
 
 
 def accuracy(task, criterion, steps, **settings) -> float:
-    return task.score(task.tagged(task.trained(criterion, 1000, settings or None), steps))
+    method = Method(criterion, criterion, (steps,), settings or None)
+    return task.score(task.tagged(task.trained(method, 1000), (steps,))[0])
 
 
 def test_parts_of_speech_by_pieces(speech):
     memm = accuracy(speech, "memm", "local")
     assert memm == pytest.approx(88.6, abs=0.4)
-    pieces = speech.trained("piecewise", 1000, {"nota": "selected"})
-    kept, local = (speech.score(speech.tagged(pieces, steps)) for steps in ("nota", "local"))
+    pieces = speech.trained(Method("pieces", "piecewise", ("nota", "local"), {"nota": "selected"}), 1000)
+    kept, local = map(speech.score, speech.tagged(pieces, ("nota", "local")))
     assert kept == pytest.approx(89.5, abs=0.4)
     assert np.all(np.diff([memm, local, kept]) > 0)
 

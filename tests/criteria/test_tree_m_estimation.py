@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_m_estimation import loss_of, solved
-from test_parser import SENTENCE, TREES
-from test_pcfg import FINITE, listing
 
 import oracle
-from conftest import corpus_folder
 from loglin import LoglinError, Parser, load
 from loglin.corpus.datasets import load_trees
 from loglin.corpus.trees import Tree
@@ -30,6 +26,9 @@ from loglin.models.parser import token_index
 from loglin.objectives.exponential import ExponentialLoss
 from loglin.problems.trees import TreeOptions, TreeProblem
 from loglin.structures.tree_scores import TreeIndex, features_of
+from support.corpora import corpus_folder
+from support.grammars import FINITE, SENTENCE, TREES, listing
+from support.losses import loss_of, solved
 
 # no unary rules, so that a span's first and last word may stand together
 BINARY = {rule: p for rule, p in FINITE.items() if rule not in {("S", "A"), ("A", "C")}}

@@ -6,10 +6,10 @@ import math
 
 import nltk
 import pytest
-from nltk_examples import toy_grammars
 
 from loglin.generative.pcfg import PCFG
 from loglin.grammars import files
+from support.grammars import toy_grammars
 
 # unary chains, rules of three and four children, and words among symbols
 MORE = """

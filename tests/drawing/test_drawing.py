@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loglin.corpus.trees import Tree
-from loglin.drawing.pictures import columns, printable
+from loglin.drawing.svg import columns, printable
 from loglin.drawing.tree_svg import RED, picture_of, svg
 from loglin.drawing.trees import draw
 from loglin.errors import LoglinError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin import LanguageModel
 from loglin.corpus import datasets
-from loglin.features.words import Words
-from loglin.training.language import LanguageOptions, next_word_criterion
+from loglin.criteria.likelihood import next_word_likelihood
+from loglin.problems.histories import HistoryProblem, LanguageOptions
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +32,9 @@ def test_counted_models(brown):
 def test_a_pass_follows_the_features_not_the_vocabulary(brown):
     part, passes = brown[0].part(0, 10_000), []
     for vocabulary in (5_000, 20_000):
-        words = Words.most_frequent(part, vocabulary)
-        options = LanguageOptions(vocabulary=vocabulary, threads=1)
-        _, criterion = next_word_criterion(part, words.encode(part), words, options)
+        criterion = next_word_likelihood(HistoryProblem.of(part, LanguageOptions(vocabulary=vocabulary)))
         criterion(np.zeros(criterion.n_features))
-        passes.append((criterion.touches, criterion.n_features, len(criterion.tree.count) * criterion.n_words))
+        passes.append((criterion.touches, criterion.n_features, len(criterion.tree.counts) * criterion.n_words))
     (touches, features, dense), (more_touches, more_features, more_dense) = passes
     assert more_touches / touches < 1.1 * more_features / features < 1.7
     assert more_dense / dense > 5

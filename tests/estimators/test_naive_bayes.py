@@ -10,6 +10,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from loglin import LoglinError, MaxEnt, NaiveBayes, load
 from loglin.corpus.labels import Gold
+from loglin.criteria.naive_bayes import JointModel
+from loglin.criteria.registry import criteria
 from loglin.features.index import build_index
 from loglin.features.matrix import MatrixExtractor
 from loglin.objectives.likelihood import ConditionalLikelihood
@@ -103,10 +105,10 @@ def test_files_names_and_unseen_words(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kind": "gaussian"}, "kind is 'gaussian'; choose multinomial or bernoulli"),
+        ({"kind": "gaussian"}, "kind is 'gaussian'; choose multinomial, bernoulli"),
         ({"alpha": -1}, "alpha is -1"),
         ({"alpha": float("nan")}, "alpha is nan"),
-        ({"objective": "both"}, "choose joint or conditional"),
+        ({"objective": "both"}, "choose joint, conditional"),
         ({"objective": "conditional", "alpha": 0}, "no maximum"),
         ({"class_prior": {0: 0.5, 1: 0.2, 2: 0.2}}, "in all 1"),
         ({"class_prior": {0: 0.5, 7: 0.5}}, "give each class"),
@@ -153,3 +155,23 @@ def test_bad_examples_are_told():
         NaiveBayes().fit(X, ["x", "y"])
     with pytest.raises(LoglinError, match="sample weight is negative"):
         NaiveBayes().fit(X, ["x", "y", "x"], [1.0, -1.0, 1.0])
+
+
+def test_naive_bayes_is_a_criterion_with_settings(tmp_path):
+    assert list(criteria("joint")) == ["naive-bayes"]
+    assert [f.name for f in JointModel.settings()] == ["kind", "alpha", "objective", "class_prior"]
+    written = JointModel().with_settings({"kind": "bernoulli", "alpha": "0.5"})
+    assert written == JointModel("bernoulli", 0.5)
+    with pytest.raises(LoglinError, match="alpha is 'much'; give a number of at least 0"):
+        JointModel(alpha="much")
+    with pytest.raises(LoglinError, match="class_prior is 'half'; give each class"):
+        NaiveBayes(class_prior="half").fit(*problem())
+    X, y = problem()
+    model = NaiveBayes("bernoulli", alpha=0.5, objective="conditional", max_iter=7, tol=1e-3).fit(X, y)
+    assert model.model_.record["settings"]["kind"] == "bernoulli"
+    assert model.model_.record["iterations"] == len(model.model_.record["history"]) <= 7
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").get_params() == model.get_params()
+    counted = NaiveBayes().fit(X, y).model_.record
+    assert (counted["stop"], counted["iterations"]) == ("counted", 0)
+    assert "objective" not in counted

@@ -9,30 +9,19 @@ import numpy as np
 import pytest
 
 import oracle
-from conftest import corpus_folder
 from loglin import LoglinError, Parser, load
 from loglin.corpus.trees import Tree
 from loglin.criteria import CRFTrees
 from loglin.criteria.trees import likelihood_of_trees
 from loglin.decoding.trees import TreeDecoder
-from loglin.features.spans import Constituents
 from loglin.generative.pcfg import PCFG
-from loglin.grammars.uses import TreeUses
 from loglin.problems.trees import TreeOptions
-from loglin.structures.tree_scores import Base, features_of, scores_with
+from loglin.structures.tree_scores import Base, scores_with
+from support.corpora import corpus_folder
+from support.grammars import SENTENCE, TREES
+from support.trees import sampled_trees, tree_likelihood
 
-TREES = [
-    "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (DT a) (NN cat))))",
-    "(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN dog)))))",
-    "(S (NP (DT a) (NN man)) (VP (VBD saw) (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT the) (NN cat))))))",
-    "(S (NP (NNP Kim)) (VP (VBD slept)))",
-    "(S (NP (NNP Kim)) (VP (VBD saw) (NP (DT the) (NN dog))))",
-    "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))",
-    "(S (NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT a) (NN cat)))) (VP (VBD slept)) (. .))",
-    "(NP (NNP Kim))",
-]
 TEMPLATE = "R01:%first[0]\nR02:%last[0]/%length[3]\nL01:%first[-1]\nS01:%split[0]\nU01:%x[0,0]\nU02:%suffix[0,0,1]\n"
-SENTENCE = ["the", "man", "saw", "a", "dog", "with", "the", "cat"]
 FULL = ("pcfg", "mecfg", "piecewise", "crf", "perceptron", "m-estimation")
 
 
@@ -81,56 +70,14 @@ def test_trees_of_nltk(parsers):
 # ---------------------------------------------------------------- the criterion
 
 
-def uses_of(tree: tuple, problem) -> TreeUses:
-    """An enumerated tree as the package describes trees."""
-    g, column = problem.pcfg.grammar, {int(s): k for k, s in enumerate(problem.index.tags)}
-    inner, tags = [], {}
-    for rule, ends in oracle.tree_uses(tree):
-        if len(rule) == 3:
-            inner.append((0, ends[0], ends[2], ends[1], g.rule_number[rule], g.number[rule[0]]))
-        else:
-            tags[ends[0]] = column[g.number[rule[0]]]
-    columns = np.array(inner, np.int64).reshape(-1, 6)
-    nodes = Constituents(*columns.T)
-    codes = np.array([tags[t] for t in sorted(tags)], np.int32)
-    return TreeUses(np.array([len(tags)]), np.array([g.number[tree[0]]], np.int32), codes, nodes)
-
-
-def part(problem, s: int):
-    """The design of one sentence."""
-    model = problem.model(np.zeros(problem.index.n_features), problem.base("pcfg"))
-    return model.design([problem.trees[s].words()])
-
-
+@pytest.mark.parametrize("trees", [[Tree.parse(t) for t in TREES], sampled_trees(0)], ids=["given", "sampled"])
 @pytest.mark.parametrize("base", ["pcfg", "lexicon"])
-def test_likelihood_is_that_of_enumerated_trees(base):
-    problem = CRFTrees().problem([Tree.parse(t) for t in TREES], TreeOptions(template=TEMPLATE, threads=1))
-    g, rng = problem.pcfg.grammar, np.random.default_rng(0)
+def test_likelihood_is_that_of_enumerated_trees(base, trees):
+    problem = CRFTrees().problem(trees, TreeOptions(template=TEMPLATE, threads=1))
+    rng = np.random.default_rng(0)
     weights, fixed = rng.normal(size=problem.index.n_features), problem.base(base)
     value, _ = likelihood_of_trees(problem, fixed)(weights)
-    expected = 0.0
-    for s, tree in enumerate(problem.trees):
-        words, design = tree.words(), part(problem, s)
-        rules = dict.fromkeys(g.rules, 0.0)
-        for t in range(len(words)):
-            for k in np.flatnonzero(design.leaves[t] > -math.inf):
-                rules[g.symbols[problem.index.tags[k]], f"w{t}"] = 0.0
-        listing = []
-        for found, _ in oracle.trees(rules, [f"w{t}" for t in range(len(words))]):
-            uses = uses_of(found, problem)
-            score = float((features_of(problem.index, design, uses) @ weights)[0])
-            score += fixed.rules[uses.nodes.rules].sum() + fixed.roots[uses.roots[0]]
-            score += design.leaves[np.arange(len(words)), uses.tags].sum()
-            listing.append(((), score))
-        mine = oracle.log_partition([item for item in listing if item[1] > -math.inf])
-        right = float((problem.features[s] @ weights)[0])
-        gold = problem.uses
-        chosen = gold.nodes.sentences == s
-        begin = int(gold.lengths[:s].sum())
-        tags = gold.tags[begin : begin + len(words)]
-        right += fixed.rules[gold.nodes.rules[chosen]].sum() + fixed.roots[gold.roots[s]]
-        right += design.leaves[np.arange(len(words)), tags].sum()
-        expected += mine - right
+    expected = tree_likelihood(problem, fixed, weights)
     assert value == pytest.approx(expected, rel=1e-10)
 
 

@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
-from test_parser import SENTENCE, TEMPLATE, TREES
 
 from loglin import LoglinError, Parser, load
 from loglin.corpus.trees import Tree
@@ -19,7 +18,9 @@ from loglin.criteria.trees import likelihood_of_trees
 from loglin.evaluation.trees import evaluate_trees
 from loglin.optimize.record import StopTraining
 from loglin.problems.trees import TreeOptions
+from support.grammars import SENTENCE, TREES
 
+TEMPLATE = "R01:%first[0]\nR02:%last[0]/%length[3]\nL01:%first[-1]\nS01:%split[0]\nU01:%x[0,0]\nU02:%suffix[0,0,1]\n"
 UNLABELED = [s.split() for s in ("the man slept .", "Kim saw a cat", "the dog saw the man")]
 AMBIGUOUS = [  # the same words with two trees: not separable
     "(S (NP (DT the) (NN man)) (VP (VBD saw) (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT the) (NN cat))))))",

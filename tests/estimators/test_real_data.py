@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from click.testing import CliRunner
 
-from loglin.cli.main import cli
+from support.shell import run
 
 OPTIMUM = 8932.8  # −log-likelihood + ½‖w‖², observed features
 
@@ -17,12 +16,6 @@ def files(conll2000, crfpp_template, tmp_path_factory):
     folder = tmp_path_factory.mktemp("conll2000")
     (folder / "template").write_text(crfpp_template)
     return conll2000, folder
-
-
-def run(*words):
-    result = CliRunner().invoke(cli, [str(w) for w in words])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
 
 
 def train(files, name, *extra):

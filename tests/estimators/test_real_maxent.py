@@ -9,9 +9,9 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import f1_score
 
-from conftest import corpus_folder
 from loglin import MaxEnt
 from loglin.corpus import datasets
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

@@ -6,21 +6,20 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import homogeneity_completeness_v_measure
 
 import oracle
-from conftest import corpus_folder
 from loglin import Tagger
-from loglin.cli.main import cli
 from loglin.corpus import trees
 from loglin.corpus.columns import encode_strings
 from loglin.corpus.labels import gold_of_column
 from loglin.errors import LoglinError
 from loglin.evaluation.induced import MAPPINGS, clustering_scores, contingency, mapped_labels, tagging_report
 from loglin.features.dictionary import TagDictionary
+from support.corpora import corpus_folder
+from support.shell import program, run
 
 NAMES = ["A", "B", "C", "D", "E"]
 CODES = st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[st.integers(0, n)] * 2), max_size=12))
@@ -168,14 +167,6 @@ def test_estimator():
         tagger.evaluate_unsupervised([["the"]], [["D", "N"]])
 
 
-def run(*words):
-    result = CliRunner().invoke(cli, [str(w) for w in words])
-    if isinstance(result.exception, LoglinError):
-        raise result.exception
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result
-
-
 def test_shell(tmp_path):
     model, data = tmp_path / "model", tmp_path / "data"
     tagger = Tagger(dictionary=1, template="U0:%x[0,0]\nB\n").fit(SENTENCES, LABELS)
@@ -184,22 +175,23 @@ def test_shell(tmp_path):
     rows = [[(w, renamed[y]) for w, y in zip(s, l, strict=True)] for s, l in zip(SENTENCES, LABELS, strict=True)]
     data.write_text("\n\n".join("\n".join(map(" ".join, sentence)) for sentence in rows) + "\n")
     for mapping, accuracy in (("none", 0.0), ("many-to-one", 1.0), ("one-to-one", 1.0)):
-        result = run("eval", model, data, "--mapping", mapping, "--words", 2, "--json")
-        value = json.loads(result.stdout)
+        code, out, err = program(tmp_path, ["eval", model, data, "--mapping", mapping, "--words", 2, "--json"])
+        assert code == 0, err
+        value = json.loads(out)
         assert (value["accuracy"], value["mapping"], value["tokens"]) == (accuracy, mapping, 10)
         assert len(value["errors"]) == (2 if mapping == "none" else 0)
         assert value["unseen_labels"] == ["1", "2", "3"]
-        assert ("never saw" in result.stderr) == (mapping == "none")
-    text = run("eval", model, data, "--words", 1).stdout
+        assert ("never saw" in err) == (mapping == "none")
+    text = run("eval", model, data, "--words", 1)
     assert "3  the: 1 tagged D" in text
     assert "expected" not in text
-    assert "expected" in run("eval", model, data, "--marginals").stdout
-    assert "FB1" in run("eval", model, data).stdout
-    assert "ambiguous" not in run("eval", model, data, "--words", 0, "--no-dictionary").stdout
+    assert "expected" in run("eval", model, data, "--marginals")
+    assert "FB1" in run("eval", model, data)
+    assert "ambiguous" not in run("eval", model, data, "--words", 0, "--no-dictionary")
 
 
 def test_shell_with_attributes(tmp_path):
     (tmp_path / "a.crfsuite").write_text("X\tw=a\nY\tw=b\n\n")
     run("train", tmp_path / "a.crfsuite", "-o", tmp_path / "model", "--quiet")
-    value = json.loads(run("eval", tmp_path / "model", tmp_path / "a.crfsuite", "--words", 3, "--json").stdout)
+    value = json.loads(run("eval", tmp_path / "model", tmp_path / "a.crfsuite", "--words", 3, "--json"))
     assert (value["accuracy"], value["ambiguous"], value["v_measure"]) == (1.0, None, 1.0)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from conftest import corpus_folder
 from loglin.corpus.trees import Tree, read_trees
 from loglin.errors import LoglinError
 from loglin.evaluation.trees import (
@@ -23,6 +22,7 @@ from loglin.evaluation.trees import (
     evaluate_trees,
     score_sentence,
 )
+from support.corpora import corpus_folder
 
 EVALB, PLAIN = CONVENTIONS["evalb"], CONVENTIONS["plain"]
 DELETED = ("TOP", "ROOT", "S1", "", "-NONE-", *PUNCTUATION)

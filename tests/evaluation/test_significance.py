@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import stats
-from test_bad_input import refused
 
 from loglin.cli.main import cli
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import evaluate_labels
 from loglin.evaluation.significance import Comparison, compare, mcnemar, paired_bootstrap, paired_t
+from support.shell import refused, run
 
 CHUNKS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -240,23 +240,21 @@ def files(tmp_path, monkeypatch):
     return compare(gold, first, second, resamples=300, seed=3, names=("one", "two"))
 
 
-def run(*words) -> str:
-    result = CliRunner().invoke(cli, ["compare", *words, "--resamples", "300", "--seed", "3"])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return result.stdout
+def compared(*words) -> str:
+    return run("compare", *words, "--resamples", 300, "--seed", 3)
 
 
 def test_command(files: Comparison):
-    assert run("gold", "one", "two") == files.report() + "\n"
+    assert compared("gold", "one", "two") == files.report() + "\n"
     expected = json.loads(json.dumps(files.as_dict()))
-    assert json.loads(run("gold", "one", "two", "--json")) == expected
+    assert json.loads(compared("gold", "one", "two", "--json")) == expected
     for second in ("short", "labels"):  # without the gold column; without words
-        found = json.loads(run("gold", "one", second, "--json"))
+        found = json.loads(compared("gold", "one", second, "--json"))
         assert found["bootstrap"] == expected["bootstrap"]
-    found = json.loads(run("turned", "turned-one", "labels", "--label-column", "0", "--json"))
+    found = json.loads(compared("turned", "turned-one", "labels", "--label-column", "0", "--json"))
     assert found["bootstrap"] == expected["bootstrap"]
-    assert json.loads(run("gold", "one", "one", "--output-column", "-2", "--json"))["first"] == 1.0
-    assert json.loads(run("gold", "one", "two", "--json", "--unit", "token"))["mcnemar"]["unit"] == "token"
+    assert json.loads(compared("gold", "one", "one", "--output-column", "-2", "--json"))["first"] == 1.0
+    assert json.loads(compared("gold", "one", "two", "--json", "--unit", "token"))["mcnemar"]["unit"] == "token"
 
 
 def test_scores_of_a_trained_tagger(tmp_path, monkeypatch):
@@ -272,7 +270,7 @@ def test_scores_of_a_trained_tagger(tmp_path, monkeypatch):
     ):
         assert CliRunner().invoke(cli, command).exit_code == 0
     evaluated = json.loads(CliRunner().invoke(cli, ["eval", "model", "gold", "--json"]).stdout)
-    assert json.loads(run("gold", "tagged", "gold", "--json"))["first"] == pytest.approx(evaluated["f1"])
+    assert json.loads(compared("gold", "tagged", "gold", "--json"))["first"] == pytest.approx(evaluated["f1"])
     refused(tmp_path, ["compare", "gold", "tagged", "marginals"], "marginals", "tag without --marginals")
     refused(tmp_path, ["compare", "gold", "nbest", "tagged"], "nbest", "--nbest")
 

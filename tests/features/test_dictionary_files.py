@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from conftest import corpus_folder
 from loglin import Tagger
 from loglin.corpus import trees
 from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.corpus.labels import gold_of_column, gold_of_sequences
 from loglin.corpus.vocabulary import Vocabulary
-from loglin.criteria.settings import CRITERIA
+from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.features.coverage import Coverage
 from loglin.features.dictionary import (
@@ -30,7 +28,10 @@ from loglin.features.dictionary import (
     write_dictionary,
 )
 from loglin.models.chain import Model
-from loglin.training.chains import Options
+from loglin.problems.options import ChainOptions as Options
+from support.corpora import corpus_folder
+from support.errors import refused_with_remedy
+from support.model_files import header_of
 
 MAPPING = {"the": ["D"], "dog": ["N"], "saw": ["N", "V"], "barks": ["V", "N"]}
 SENTENCES = [["the", "dog", "saw", "the", "saw"], ["the", "cat", "saw"], ["a", "dog"]]
@@ -40,13 +41,6 @@ LABELS = [["D", "N", "V", "D", "N"], ["D", "N", "V"], ["D", "N"]]
 def as_mapping(names, dictionary) -> dict[str, set]:
     rows = zip(dictionary.words.strings, dictionary.labels, strict=True)
     return {word: {names[y] for y in np.flatnonzero(row)} for word, row in rows}
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    assert all(part in str(caught.value) for part in parts), caught.value
-    assert ";" in str(caught.value)
 
 
 # ---------------------------------------------------------------------- unknown words
@@ -70,16 +64,16 @@ def test_policies():
     assert refuses.allowed(encode_strings(["saw", "dog"])).sum() == 3
     corpus = from_sentences([["the"], ["saw", "rat", "rat"]], "here")
     message = "here: sentence 1, token 1: 'rat' is not in the tagging dictionary"
-    refused(lambda: refuses.allowed(corpus.columns[0], corpus.offsets, corpus.source), message)
-    refused(lambda: refuses.allowed(column), "token 1: 'rat'")
+    refused_with_remedy(lambda: refuses.allowed(corpus.columns[0], corpus.offsets, corpus.source), message)
+    refused_with_remedy(lambda: refuses.allowed(column), "token 1: 'rat'")
 
 
 def test_policies_that_are_none():
     names, plain = dictionary_of(MAPPING)
-    refused(lambda: plain.with_unknown("open", names), "20 words", "none is open")
-    refused(lambda: plain.with_unknown("any", names), "'any'", "all, open, refuse")
-    refused(lambda: plain.with_unknown(["X"], names), "'X'")
-    refused(lambda: plain.with_unknown([], names), "empty")
+    refused_with_remedy(lambda: plain.with_unknown("open", names), "20 words", "none is open")
+    refused_with_remedy(lambda: plain.with_unknown("any", names), "'any'", "all, open, refuse")
+    refused_with_remedy(lambda: plain.with_unknown(["X"], names), "'X'")
+    refused_with_remedy(lambda: plain.with_unknown([], names), "empty")
 
 
 def test_more_labels():
@@ -90,7 +84,7 @@ def test_more_labels():
         moved = dictionary.relabeled(names, wanted)
         assert as_mapping(wanted, moved) == as_mapping(names, dictionary)
         assert moved.policy(wanted) == policy
-    refused(lambda: plain.relabeled(names, ["D", "N"]), "'V'")
+    refused_with_remedy(lambda: plain.relabeled(names, ["D", "N"]), "'V'")
 
 
 # ---------------------------------------------------------------------- from users
@@ -100,9 +94,9 @@ def test_mappings():
     names, dictionary = dictionary_of({"b": "X", "a": ("Y", "X", "Y")})
     assert (names, as_mapping(names, dictionary)) == (["X", "Y"], {"b": {"X"}, "a": {"X", "Y"}})
     assert dictionary_of({"a": [1, 2]})[0] == [1, 2]
-    refused(lambda: dictionary_of({}), "empty")
-    refused(lambda: dictionary_of({"a": []}), "'a'")
-    refused(lambda: dictionary_of({1: ["X"]}), "word 1")
+    refused_with_remedy(lambda: dictionary_of({}), "empty")
+    refused_with_remedy(lambda: dictionary_of({"a": []}), "'a'")
+    refused_with_remedy(lambda: dictionary_of({1: ["X"]}), "word 1")
 
 
 def test_given(tmp_path):
@@ -114,8 +108,8 @@ def test_given(tmp_path):
         found, same = given_dictionary(value)
         assert as_mapping(found, same) == as_mapping(names, dictionary)
     for wrong in (-1, 1.5, True, None, (names, MAPPING), (names[1:], dictionary), dictionary):
-        refused(lambda wrong=wrong: given_dictionary(wrong), "dictionary is", "file's name")
-    refused(lambda: given_dictionary(str(tmp_path / "none")), "cannot read")
+        refused_with_remedy(lambda wrong=wrong: given_dictionary(wrong), "dictionary is", "file's name")
+    refused_with_remedy(lambda: given_dictionary(str(tmp_path / "none")), "cannot read")
 
 
 # ---------------------------------------------------------------------- files
@@ -179,7 +173,7 @@ def test_pairs_and_policies(tmp_path):
 )
 def test_bad_lines(tmp_path, text, parts):
     (tmp_path / "d").write_bytes(text)
-    refused(lambda: read_dictionary(tmp_path / "d"), str(tmp_path / "d"), *parts)
+    refused_with_remedy(lambda: read_dictionary(tmp_path / "d"), str(tmp_path / "d"), *parts)
 
 
 def test_json(tmp_path):
@@ -216,7 +210,7 @@ def test_json(tmp_path):
 )
 def test_bad_json(tmp_path, text, parts):
     (tmp_path / "d.json").write_text(text)
-    refused(lambda: read_dictionary(tmp_path / "d.json"), *parts)
+    refused_with_remedy(lambda: read_dictionary(tmp_path / "d.json"), *parts)
 
 
 WORDS = st.text(st.sampled_from('#!\\ ab\t\n\r\0\xa0\u2028é/=[]{}"'), max_size=5)
@@ -235,7 +229,7 @@ def test_round_trip(tmp_path_factory, mapping, policy, as_json):
     path = tmp_path_factory.mktemp("d") / ("d.json" if as_json else "d.dict")
     lost = [w for w in mapping if w != w.strip(" ") or not w or set(w) & set("\t\n\0")]
     if lost and not as_json:
-        refused(lambda: write_dictionary(path, names, dictionary), ".json")
+        refused_with_remedy(lambda: write_dictionary(path, names, dictionary), ".json")
         return
     write_dictionary(path, names, dictionary)
     found, same = read_dictionary(path)
@@ -258,11 +252,11 @@ def test_words_that_look_like_marks(tmp_path):
 def test_labels_that_lines_cannot_hold(tmp_path):
     for label in (1, "a b", "", "a\0"):
         names, dictionary = dictionary_of({"w": [label]})
-        refused(lambda n=names, d=dictionary: write_dictionary(tmp_path / "d", n, d), repr(label), ".json")
+        refused_with_remedy(lambda n=names, d=dictionary: write_dictionary(tmp_path / "d", n, d), repr(label), ".json")
         write_dictionary(tmp_path / "d.json", names, dictionary)
         assert read_dictionary(tmp_path / "d.json")[0] == [label]
     names, dictionary = dictionary_of({"\ud800": ["N"]})
-    refused(lambda: write_dictionary(tmp_path / "d", names, dictionary), "half a character")
+    refused_with_remedy(lambda: write_dictionary(tmp_path / "d", names, dictionary), "half a character")
     assert [p.name for p in tmp_path.iterdir()] == ["d.json"]
 
 
@@ -322,7 +316,7 @@ def test_treebank():
 GIVEN = {"the": ["D"], "a": ["D"], "dog": ["N"], "cat": ["N"], "saw": ["V", "N"], "rat": ["N"], "runs": ["R"]}
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", criteria("chain"))
 def test_labels_of_data_and_dictionary(criterion, tmp_path):
     """R is a label that only the dictionary has; every criterion trains with it, and decoding heeds the dictionary."""
     tagger = Tagger(criterion, dictionary=GIVEN, template="U0:%x[0,0]\nB\n", max_iter=5).fit(SENTENCES, LABELS)
@@ -353,22 +347,24 @@ def test_unknown_words_in_training_and_decoding(tmp_path):
         assert loaded.model_.dictionary.policy(loaded.classes_) == (policy if policy == "refuse" else ["N", "R"])
         if policy == "refuse":
             for one in (tagger, loaded):
-                refused(lambda one=one: one.predict([["dog"], ["the", "bird"]]), "sentence 1, token 1: 'bird'")
+                refused_with_remedy(
+                    lambda one=one: one.predict([["dog"], ["the", "bird"]]), "sentence 1, token 1: 'bird'"
+                )
         else:
             assert set(loaded.predict([["bird"] * 4])[0]) <= {"N", "R"}
     without = {w: y for w, y in GIVEN.items() if w != "cat"}
     names, dictionary = dictionary_of(without)
     refusing = (names, dictionary.with_unknown("refuse"))
-    refused(lambda: Tagger(dictionary=refusing).fit(SENTENCES, LABELS), "sentence 1, token 1: 'cat'")
+    refused_with_remedy(lambda: Tagger(dictionary=refusing).fit(SENTENCES, LABELS), "sentence 1, token 1: 'cat'")
 
 
 def test_labels_against_the_dictionary():
     wrong = GIVEN | {"saw": ["V"]}
     message = "sentence 0, token 4: 'saw' has the label N, but the dictionary allows V"
-    refused(lambda: Tagger(dictionary=wrong).fit(SENTENCES, LABELS), message)
+    refused_with_remedy(lambda: Tagger(dictionary=wrong).fit(SENTENCES, LABELS), message)
     partial = [["D", "N", "V", "D", None], ["D", "N", {"N", "V"}], ["D", "N"]]
     assert Tagger(dictionary=wrong).fit(SENTENCES, partial).predict([["saw"]]) == [["V"]]
-    refused(lambda: Tagger(dictionary=GIVEN).fit([[{"w": "a"}]], [["D"]]), "needs words")
+    refused_with_remedy(lambda: Tagger(dictionary=GIVEN).fit([[{"w": "a"}]], [["D"]]), "needs words")
 
 
 def test_partial_labels_may_be_new_ones():
@@ -384,12 +380,6 @@ def test_options_keep_what_was_given():
 
 
 # ---------------------------------------------------------------------- model files
-
-
-def header_of(path) -> tuple[dict, dict]:
-    content = path.read_bytes()
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return header, json.loads(header["__metadata__"]["loglin"])
 
 
 def test_versions(tmp_path):

@@ -9,21 +9,15 @@ from hypothesis import strategies as st
 
 import oracle
 from loglin.corpus.columns import from_sentences
-from loglin.errors import LoglinError
+from loglin.corpus.sections import Section
 from loglin.features.read import NAMED_GRAMMARS, read_grammar_templates
 from loglin.features.signatures import signature
 from loglin.features.span_index import SpanIndex, build_span_index
 from loglin.features.span_templates import parse_grammar_templates, parse_span_templates
 from loglin.features.spans import Constituents, SpanExtractor, cell_number
+from support.errors import refused
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
 
 
 # ---------------------------------------------------------------------- the syntax
@@ -269,10 +263,9 @@ def test_what_a_file_holds_finds_the_same(training, other):
     sentences, nodes = training
     extractor = SpanExtractor(parse_span_templates("\n".join(TEMPLATES)))
     extractor.fit(sentences, constituents(nodes))
-    manifest, arrays = extractor.to_arrays()
-    assert all(array.ndim == 1 for array in arrays.values())
-    again = SpanExtractor.from_arrays(manifest, arrays)
-    assert again.is_consistent()
+    section = extractor.to_section()
+    assert all(array.ndim == 1 for array in section.arrays.values())
+    again = SpanExtractor.from_section(section)
     for text in (sentences, other[0]):
         a, b = extractor.transform(text), again.transform(text)
         assert np.array_equal(a.attributes, b.attributes)
@@ -282,18 +275,19 @@ def test_what_a_file_holds_finds_the_same(training, other):
 def test_damaged_files_are_told():
     extractor = SpanExtractor(parse_span_templates("R01:%word[first,0,1]/%length[3]"))
     extractor.fit([["a", "b"]], constituents([(0, 0, 2, 1, 0, 0)]))
-    manifest, arrays = extractor.to_arrays()
+    section = extractor.to_section()
     for name, wrong in [
         ("keys.0", np.array([-1])),
         ("keys.0", np.array([1.5])),
         ("vocabulary.0.starts", np.array([0, 9])),
         ("common.0.starts", np.array([3])),
     ]:
-        assert not SpanExtractor.from_arrays(manifest, arrays | {name: wrong}).is_consistent()
+        with pytest.raises(ValueError, match=name):
+            SpanExtractor.from_section(Section(section.manifest, section.arrays | {name: wrong}))
     with pytest.raises(KeyError):
-        SpanExtractor.from_arrays(manifest, {})
+        SpanExtractor.from_section(Section(section.manifest, {}))
     with pytest.raises(TypeError):
-        SpanExtractor.from_arrays({"template": 3}, arrays)
+        SpanExtractor.from_section(Section({"template": 3}, section.arrays))
 
 
 # ---------------------------------------------------------------------- the index
@@ -315,7 +309,8 @@ def test_pairs_are_those_of_gold_trees(training):
                 spans.add((name, 7 + symbol if template[0] == "L" else rule))
             elif name is not None and k >= 0:
                 splits.add((name, rule))
-    assert index.is_consistent()
+    sizes = extractor.n_attributes, extractor.n_split_attributes
+    assert SpanIndex.from_section(Section({}, index.to_arrays()), (7, 4), sizes).sizes == index.sizes
     assert index.sizes == (7, 4, len(spans), len(splits))
     assert index.n_features == 11 + len(spans) + len(splits)
     for whose, ptr, targets, expected in (
@@ -352,5 +347,6 @@ def test_weights_in_five_parts():
 def test_a_damaged_index_is_told(change):
     good = {"ptr": np.array([0, 2]), "targets": np.array([0, 2], np.int32)}
     good |= {"split_ptr": np.array([0, 1]), "split_rules": np.array([1], np.int32)}
-    assert SpanIndex(2, 1, **good).is_consistent()
-    assert not SpanIndex(2, 1, **(good | change)).is_consistent()
+    assert SpanIndex.from_section(Section({}, SpanIndex(2, 1, **good).to_arrays()), (2, 1), (1, 1)).n_features == 6
+    with pytest.raises(ValueError, match=r"span|split"):
+        SpanIndex.from_section(Section({}, SpanIndex(2, 1, **(good | change)).to_arrays()), (2, 1), (1, 1))

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from test_hmm import LABELS, np_chunks, refused, small
 
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.labels import Gold
@@ -14,6 +13,9 @@ from loglin.features.template import parse_templates
 from loglin.generative import expectations as module
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
+from loglin.reproduce import np_chunks as reproduced
+from support.errors import refused
+from support.hmms import LABELS, counted, np_chunks, small
 
 TEMPLATE = r"""
 U
@@ -43,37 +45,6 @@ B05:%edge[-1,0]
 *06:%x[-2,1]/%x[-1,1]/%x[2,1]
 T
 """
-
-
-def counted(extractor, index, corpus, codes, weights):
-    """Σ_s weights[s] · (features, attributes) of each sentence, counted token by token."""
-    L = index.n_labels
-    design = extractor.transform(corpus)
-    sentence = np.repeat(np.arange(corpus.n_sentences), np.diff(corpus.offsets))
-    first = np.zeros(corpus.n_tokens, bool)
-    first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
-    second = np.append(False, first[:-1]) | first
-    step, third = np.flatnonzero(~first), np.flatnonzero(~second)
-    tables = []
-    for incidence, size in ((design.tokens, design.n_attributes), (design.bigrams, design.n_bigram_attributes)):
-        token = np.repeat(np.arange(corpus.n_tokens), np.diff(incidence.ptr))
-        known = incidence.ids >= 0
-        tables.append((token[known], incidence.ids[known], size))
-    token, attribute, n = tables[0]
-    unigram = np.zeros((n, L))
-    np.add.at(unigram, (attribute, codes[token]), weights[sentence[token]])
-    token, attribute, n = tables[1]
-    inside = ~first[token]
-    token, attribute = token[inside], attribute[inside]
-    bigram = np.zeros((n, L * L))
-    np.add.at(bigram, (attribute, codes[token - 1] * L + codes[token]), weights[sentence[token]])
-    pair, triple = np.zeros(L * L), np.zeros(L**3)
-    np.add.at(pair, codes[step - 1] * L + codes[step], weights[sentence[step]])
-    np.add.at(triple, (codes[third - 2] * L + codes[third - 1]) * L + codes[third], weights[sentence[third]])
-    owner = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
-    bigram_owner = np.repeat(np.arange(len(index.bigram_ptr) - 1), np.diff(index.bigram_ptr))
-    parts = unigram[owner, index.labels], bigram[bigram_owner, index.bigram_pairs], pair[index.pairs]
-    return np.concatenate([*parts, triple[index.triples]]), unigram.sum(axis=1)
 
 
 def forward_only(order, seed, L=4):
@@ -238,6 +209,10 @@ ENDS = [
 EXTENDED = "\n".join(
     [f"*{i}:{p}\nUs{i}:%edge[-1,0]/{p}" for i, p in enumerate(PREDICATES)] + ENDS + ["#! oov=first", ""]
 )
+
+
+def test_the_extended_features_are_those_of_the_reproduction():
+    assert set(EXTENDED.splitlines()) == set(reproduced.EXTENDED.splitlines())
 
 
 def test_the_extended_features_of_np_chunking(conll2000):

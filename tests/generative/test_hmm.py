@@ -6,33 +6,15 @@ import json
 import numpy as np
 import pytest
 
-from loglin.corpus import conll, schemes
+from loglin.corpus import schemes
 from loglin.corpus.columns import from_sentences
+from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.generative.hmm import HMM
+from support.errors import refused
+from support.hmms import LABELS, np_chunks, small
 
-LABELS = ["B", "I", "O"]
 OOV = "<oov>"
-
-
-def refused(call, *parts):
-    with pytest.raises(LoglinError) as caught:
-        call()
-    for part in parts:
-        assert str(part) in str(caught.value)
-
-
-def small(order=1, seed=None, L=2, V=2, stop=0.2):
-    """The note's HMM in order 1; random ones otherwise, whose last column of emissions is <oov>."""
-    if seed is None:
-        t, e = [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.6, 0.4, 0]], [[[0.7, 0.3], [0.1, 0.9]]]
-        return HMM.of([0, 1], np.array(t), [np.array(table) for table in e], [["a", "b"]])
-    rng = np.random.default_rng(seed)
-    S = L + 1
-    t = rng.dirichlet(np.ones(L), (S,) * order) * (1 - stop)
-    t = np.concatenate([t, np.full((*t.shape[:-1], 1), stop)], axis=-1)
-    tables = [rng.dirichlet(np.ones(V + 1), L), rng.dirichlet(np.ones(2), L)]
-    return HMM.of(list(range(L)), t, tables, [[f"w{v}" for v in range(V)], ["X"]])
 
 
 def naive_probability(hmm, sentence, labels):
@@ -55,15 +37,6 @@ def every_sentence(hmm, longest):
         for sentence in itertools.product(tokens, repeat=n):
             for labels in itertools.product(range(len(hmm.labels)), repeat=n):
                 yield list(sentence), list(labels)
-
-
-def np_chunks(path):
-    """The corpus with its first two columns, and NP chunks as label codes."""
-    corpus = conll.read(path)
-    names = corpus.columns[2].vocabulary.strings
-    codes = np.array([LABELS.index(n[0] if n.endswith("-NP") else "O") for n in names])[corpus.columns[2].codes]
-    corpus.columns = corpus.columns[:2]
-    return corpus, codes
 
 
 @pytest.fixture(scope="module")
@@ -286,9 +259,10 @@ def test_locally_uniform(source):
 def test_round_trip_through_arrays(order, oov):
     training, codes = small(order, seed=6, V=9).sample(50, np.random.default_rng(0))
     hmm = HMM.fit(training, codes, ["P", "Q"], order=order, oov=oov)
-    manifest, arrays = hmm.to_arrays()
-    assert all(array.ndim == 1 for array in arrays.values())
-    again = HMM.from_arrays(json.loads(json.dumps(manifest)), {name: a.copy() for name, a in arrays.items()})
+    section = hmm.to_section()
+    assert all(array.ndim == 1 for array in section.arrays.values())
+    copies = {name: a.copy() for name, a in section.arrays.items()}
+    again = HMM.from_section(Section(json.loads(json.dumps(section.manifest)), copies))
     assert again.is_consistent()
     other, labels = small(order, seed=7, V=12).sample(50, np.random.default_rng(1))
     assert (again.log_probability(other, labels) == hmm.log_probability(other, labels)).all()
@@ -298,12 +272,11 @@ def test_round_trip_through_arrays(order, oov):
 
 def test_damaged_arrays():
     hmm = HMM.fit(from_sentences([["a", "b"], ["a", "b"]]), [0, 1, 0, 1], ["P", "Q"])
-    manifest, arrays = hmm.to_arrays()
+    section = hmm.to_section()
+    manifest, arrays = section.manifest, section.arrays
     for name in (*manifest, *arrays):
         with pytest.raises((KeyError, ValueError, TypeError)):
-            HMM.from_arrays(
-                {k: v for k, v in manifest.items() if k != name}, {k: v for k, v in arrays.items() if k != name}
-            )
+            HMM.from_section(Section(*({k: v for k, v in part.items() if k != name} for part in (manifest, arrays))))
     for change in (
         {"labels": ["P"]},
         {"labels": "PQ"},
@@ -319,7 +292,7 @@ def test_damaged_arrays():
         {"values": {"template": "U0:%x[0,1]"}},
     ):
         with pytest.raises((KeyError, ValueError, TypeError)):
-            HMM.from_arrays(manifest | change, arrays)
+            HMM.from_section(Section(manifest | change, arrays))
     for change in (
         {"transition": -arrays["transition"]},
         {"transition": arrays["transition"] * 2},
@@ -331,8 +304,10 @@ def test_damaged_arrays():
         {"values.keys.0": arrays["values.keys.0"] - 7},
         {"values.vocabulary.0.starts": arrays["values.vocabulary.0.starts"] + 100},
     ):
-        assert not HMM.from_arrays(manifest, arrays | change).is_consistent()
-    assert not HMM.from_arrays(manifest | {"labels": ["P", ["Q"]]}, arrays).is_consistent()
+        with pytest.raises(ValueError, match=next(iter(change)).split(".")[0]):
+            HMM.from_section(Section(manifest, arrays | change))
+    with pytest.raises(ValueError, match="labels"):
+        HMM.from_section(Section(manifest | {"labels": ["P", ["Q"]]}, arrays))
 
 
 # ---------------------------------------------------------------------- NP chunks

@@ -16,10 +16,7 @@ from loglin.errors import LoglinError
 from loglin.generative.pcfg import PCFG
 from loglin.grammars import files
 from loglin.grammars.normal_form import restored
-
-
-def doubling(p):
-    return PCFG.of({("S", "S", "S"): p, ("S", "a"): 1 - p})
+from support.grammars import ENGLISH, FINITE, as_node, doubling, listing
 
 
 def rule_counts(pcfg):
@@ -36,37 +33,7 @@ def by_name(pcfg, values):
     return dict(zip(pcfg.grammar.symbols, values.tolist(), strict=True))
 
 
-ENGLISH = {
-    ("S", "NP", "VP"): 1.0,
-    ("NP", "D", "N"): 0.6,
-    ("NP", "NP", "PP"): 0.2,
-    ("NP", "she"): 0.2,
-    ("VP", "V", "NP"): 0.5,
-    ("VP", "VP", "PP"): 0.2,
-    ("VP", "sleeps"): 0.3,
-    ("PP", "P", "NP"): 1.0,
-    ("D", "the"): 0.7,
-    ("D", "a"): 0.3,
-    ("N", "dog"): 0.5,
-    ("N", "park"): 0.5,
-    ("V", "sees"): 1.0,
-    ("P", "in"): 1.0,
-}
 # no recursion, so that all trees can be listed; unary rules, and a symbol both with rules and with words
-FINITE = {
-    ("S", "A", "B"): 0.5,
-    ("S", "A"): 0.2,
-    ("S", "S1", "A"): 0.3,
-    ("S1", "B", "B"): 1.0,
-    ("A", "C"): 0.25,
-    ("A", "C", "B"): 0.25,
-    ("A", "x"): 0.5,
-    ("B", "x"): 0.25,
-    ("B", "y"): 0.35,
-    ("B", "C", "C"): 0.4,
-    ("C", "y"): 0.6,
-    ("C", "z"): 0.4,
-}
 
 
 # ---------------------------------------------------------------------- i and o
@@ -247,11 +214,6 @@ def test_thousands_of_symbols():
 # ---------------------------------------------------------------------- expectations
 
 
-def listing(rules, start="S", longest=12):
-    scores = {rule: math.log(p) for rule, p in rules.items()}
-    return [(tree, math.exp(score)) for tree, score in oracle.language(scores, start, longest)]
-
-
 def test_expectations_against_enumeration():
     pcfg, trees = PCFG.of(FINITE), listing(FINITE)
     assert math.fsum(p for _, p in trees) == pytest.approx(1)  # all are listed
@@ -346,10 +308,6 @@ def test_given_that_a_tree_ends():
     np.testing.assert_allclose(tight.conditioned().rules, tight.rules)
     with pytest.raises(LoglinError, match="no derivation of the grammar ends"):
         PCFG.of({("S", "S", "S"): 1.0}).conditioned()
-
-
-def as_node(tree: Tree):
-    return (tree.label, tree.word) if tree.word is not None else (tree.label, *map(as_node, tree.children))
 
 
 def test_probability_of_a_tree():

@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus.trees import read_trees
 from loglin.generative.pcfg import PCFG
 from loglin.generative.tree_expectations import Spans
 from loglin.grammars.transforms import TreeCoder
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

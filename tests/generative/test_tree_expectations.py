@@ -8,12 +8,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_pcfg import ENGLISH, FINITE, doubling, listing
 
 import oracle
 from loglin.errors import LoglinError
 from loglin.generative.pcfg import PCFG
 from loglin.generative.tree_expectations import PLACES, Spans
+from support.grammars import ENGLISH, FINITE, as_node, doubling, listing
 
 EDGE = -1
 
@@ -168,10 +168,6 @@ def test_against_samples():
                 assert by_tree[use] / n == pytest.approx(mean, abs=5 * deviation + 1e-12), use
                 checked += by_tree[use] > 20
     assert checked > 50
-
-
-def as_node(tree):
-    return (tree.label, tree.word) if tree.word is not None else (tree.label, *map(as_node, tree.children))
 
 
 def test_leaves_against_enumeration():

@@ -8,11 +8,11 @@ import nltk
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nltk_examples import toy_grammars
 
 from loglin.errors import LoglinError
 from loglin.grammars import files
 from loglin.grammars.files import Productions, Word
+from support.grammars import toy_grammars
 
 EXAMPLE = r"""
 # a comment, and an empty line

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.trees import TRACE, Tree
 from loglin.errors import LoglinError
@@ -18,6 +17,7 @@ from loglin.grammars.annotations import ANNOTATIONS
 from loglin.grammars.stripping import restore, strip
 from loglin.grammars.symbols import base_label, escape, intermediate, unescape
 from loglin.grammars.transforms import TreeCoder
+from support.corpora import corpus_folder
 
 PLAIN = st.sampled_from(["S", "NP", "VP", "NP-SBJ-1", "NP-TMP", "NP=2", "ADVP|PRT", "-LRB-", "", "=2", TRACE])
 TAGS = st.sampled_from(["IN", "DT", "NN", "VBZ", "CC", ",", "POS"])

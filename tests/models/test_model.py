@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from loglin import LoglinError, Tagger
 from loglin.models.chain import Model
+from support.model_files import rewritten
 
 X = [["a", "b", "c"], ["b", "a"], ["c"]]
 Y = [["X", "Y", "O"], ["Y", "X"], ["O"]]
@@ -20,20 +20,6 @@ def saved(tmp_path):
     path = tmp_path / "model"
     Tagger(template="U0:%x[0,0]\nU1:%suffix[-1,0,1]\nB\nB1:%x[0,0]", max_iter=5).fit(X, Y).save(path)
     return path
-
-
-def rewritten(path, change) -> None:
-    """Change the header of a model file in place."""
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + length])
-    manifest = json.loads(header["__metadata__"]["loglin"])
-    change(header, manifest)
-    if "__metadata__" in header:
-        header["__metadata__"]["loglin"] = json.dumps(manifest)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
 
 
 def test_round_trip(saved):

@@ -7,12 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from test_likelihood import CONDITIONED, PLAIN, problem
 
 import oracle
 from loglin.corpus.labels import Gold
-from loglin.criteria.chain import make_method
-from loglin.criteria.settings import checked_settings
+from loglin.criteria.registry import criterion as chosen
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
 from loglin.features.index import build_index
@@ -20,64 +18,11 @@ from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.objectives.local import Instances, LocalLikelihood
 from loglin.objectives.sentences import local_marginals, scaled_likelihood
 from loglin.objectives.stochastic import StochasticLearner
-from loglin.problems.problem import Problem
+from loglin.optimize.run import Run
 from loglin.threads import Threads
-
-COSTS = np.array([[0.0, 1.0, 0.5], [2.0, 0.0, 1.0], [0.3, 1.5, 0.0]])
-COST_TEXT = "0>1:1,0>2:0.5,1>0:2,1>2:1,2>0:0.3,2>1:1.5"
-
-
-def parts_of(design, index, weights):
-    """Scores, steps and trigrams of every sentence, summed attribute by attribute."""
-    unigram, bigram, _, _ = index.split(np.asarray(weights, float))
-    T, cube, L = index.transitions(weights), index.trigrams(weights), index.n_labels
-    tokens = design.unfolded()
-    for b, e in itertools.pairwise(design.offsets.tolist()):
-        scores, steps = np.zeros((e - b, L)), np.tile(T, (max(e - b - 1, 0), 1, 1))
-        for t in range(b, e):
-            for q in range(tokens.ptr[t], tokens.ptr[t + 1]):
-                a, value = tokens.ids[q], tokens.values[q] if tokens.values.size else 1.0
-                for f in range(index.ptr[a], index.ptr[a + 1]):
-                    scores[t - b, index.labels[f]] += value * unigram[f]
-            for q in range(design.bigrams.ptr[t], design.bigrams.ptr[t + 1]) if t > b else ():
-                a = design.bigrams.ids[q]
-                for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
-                    i, j = divmod(int(index.bigram_pairs[f]), L)
-                    steps[t - b - 1, i, j] += bigram[f]
-        yield scores, steps, cube
-
-
-def defined(name, settings, design, gold, index, weights, instance=None) -> float:
-    """The criterion to be minimized, by its definition."""
-    total = 0.0
-    sentences = parts_of(design, index, weights)
-    for s, ((scores, steps, cube), (b, e)) in enumerate(
-        zip(sentences, itertools.pairwise(design.offsets.tolist()), strict=True)
-    ):
-        if e == b and name not in ("accuracy", "expected-accuracy", "boosting"):
-            continue  # of these alone an empty sentence has a value, p = 1
-        y, weight = gold.codes[b:e].tolist(), 1.0 if instance is None else instance[s]
-        total -= weight * _defined(name, settings, scores, steps, cube, y)
-    return total
-
-
-def _defined(name, settings, scores, steps, cube, y) -> float:
-    if name == "memm":
-        return oracle.memm(scores, steps, cube, y)
-    if name == "piecewise":
-        return oracle.piecewise(scores, steps, cube, y, None if settings["nota"] == "all" else lambda t: [])
-    if name == "pseudolikelihood" and settings["nota"] == "none":
-        return oracle.pseudolikelihood(scores, steps, cube, y)
-    if name == "pseudolikelihood":
-        return oracle.pseudolikelihood_nota(scores, steps, y, settings["nota"] == "one")
-    listing = oracle.chain(scores, steps, cube)
-    if name == "margin":
-        return oracle.margin(listing, y, COSTS, settings["loss"] == "softmax")
-    if name == "label-likelihood":
-        return oracle.label_likelihood(listing, y, scores.shape[1])
-    p = oracle.gold_probability(listing, y, settings.get("sharpness", 1.0))
-    return {"crf": math.log(p), "accuracy": p, "expected-accuracy": p, "boosting": -1 / p}[name]
-
+from support.chains import CONDITIONED, PLAIN, classification, known, numbered, parts_of, problem
+from support.definitions import COST_TEXT, defined
+from support.losses import check_gradient
 
 CASES = [
     ("crf", {}),
@@ -98,11 +43,12 @@ IDS = [name + "".join(f"-{v}" for v in given.values() if v != COST_TEXT) for nam
 
 
 def criterion_of(name, given, design, gold, index, order, instance=None, threads=1, dtype=np.float64):
-    strengths = np.zeros(index.n_features)
-    everything = Problem(
-        design, gold, index, list(range(index.n_labels)), order, instance, strengths, strengths, Threads(threads)
-    )
-    return make_method(name, checked_settings(name, given), everything, None).make(dtype)
+    everything = numbered(design, gold, index, weight=instance, threads=threads)
+    return chosen(name, "chain", given).way(everything, Run()).objective(dtype)
+
+
+def settings_of(name, given):
+    return chosen(name, "chain", given).plain_settings()
 
 
 @pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
@@ -119,15 +65,20 @@ def test_value_and_gradient(name, given, seed, order, template):
     instance = rng.uniform(0.5, 2, design.n_sentences) if seed == 2 else None
     criterion = criterion_of(name, given, design, gold, index, order, instance)
     weights = rng.normal(size=index.n_features)
-    value, gradient = criterion(weights)
-    settings = checked_settings(name, given)
+    value, _ = criterion(weights)
+    settings = settings_of(name, given)
     assert value == pytest.approx(defined(name, settings, design, gold, index, weights, instance), rel=1e-9)
-    some = rng.choice(index.n_features, min(40, index.n_features), replace=False)
-    for f in some:
-        step = np.zeros_like(weights)
-        step[f] = 1e-6
-        slope = (criterion(weights + step)[0] - criterion(weights - step)[0]) / 2e-6
-        assert gradient[f] == pytest.approx(slope, rel=2e-5, abs=2e-6 * max(1.0, abs(value)))
+    check_gradient(criterion, weights, rng)
+
+
+@pytest.mark.parametrize(("name", "given"), CASES, ids=IDS)
+def test_value_and_gradient_of_classifiers(name, given):
+    design, gold, index = classification(0)
+    criterion, rng = criterion_of(name, given, design, gold, index, 1), np.random.default_rng(0)
+    weights = rng.normal(size=index.n_features)
+    expected = defined(name, settings_of(name, given), design, gold, index, weights)
+    assert criterion(weights)[0] == pytest.approx(expected, rel=1e-9)
+    check_gradient(criterion, weights, rng)
 
 
 @pytest.mark.parametrize(("name", "given"), CASES, ids=IDS)
@@ -141,18 +92,6 @@ def test_same_bits_for_any_number_of_threads(name, given):
 
 
 # ---------------------------------------------------------------------- known answers of notes/piecewise.md
-
-S1, S2, Y = np.array([0.5, -0.25]), np.array([[1.0, -1.0], [0.0, 2.0]]), (0, 1)
-
-
-def known():
-    """One sentence of two tokens whose scores are S1, then S2 by the label before."""
-    tokens = Incidence(np.array([0, 1, 1]), np.array([0], np.int32))
-    steps = Incidence(np.array([0, 0, 1]), np.array([0], np.int32))
-    design = Design(np.array([0, 2]), tokens, steps, 1, 1)
-    gold = Gold.certain(np.array(Y), 2)
-    index = build_index(design, gold, all_features=True, transitions=False, order=1)
-    return design, gold, index, np.concatenate([S1, S2.ravel()])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from conftest import corpus_folder
 from loglin.corpus.datasets import load_trees
 from loglin.errors import LoglinError
 from loglin.features.read import read_grammar_templates
@@ -19,10 +18,9 @@ from loglin.grammars.grammar import Grammar
 from loglin.grammars.transforms import TreeCoder
 from loglin.grammars.uses import tree_uses
 from loglin.objectives.expansions import ExpansionCriterion, Expansions, nota_instances
-from loglin.optimize.fit import fit_weights
-from loglin.optimize.penalties import Penalties
-from loglin.optimize.run import Run
 from loglin.threads import Threads
+from support.corpora import corpus_folder
+from support.solving import fit_weights
 
 quick = settings(max_examples=80, deadline=None, derandomize=True)
 SYMBOLS = ["A", "B", "C", "t", "u"]
@@ -92,6 +90,7 @@ def expected_loss(p, index, weights):
     return oracle.expansion_loss(rules_of, weights, pairs, rows, p.nota)
 
 
+@pytest.mark.without_jit
 @quick
 @given(problems(), st.sampled_from([0.0, 1.0, 8.0, 300.0]))
 def test_value_by_hand(p, scale):
@@ -176,7 +175,7 @@ def test_the_optimum_is_the_relative_frequency():
         return ExpansionCriterion(grammar, index, expansions(rows, 0))
 
     weak = np.full(index.n_features, 1e-9)
-    result = fit_weights(make, Penalties(0 * weak, weak), Run(tol=1e-10, dtype="float64"))
+    result = fit_weights(make, l1=0 * weak, l2=weak, tol=1e-10, dtype="float64")
     w = result.weights[:3]
     assert np.exp(w) / np.exp(w).sum() == pytest.approx([0.5, 0.3, 0.2], abs=1e-6)
     assert result.converged
@@ -230,6 +229,7 @@ def test_instances_of_trees_and_edges():
     assert both.attributes[3].tolist() == [14, 15]
 
 
+@pytest.mark.without_jit
 @quick
 @given(st.integers(1, 5), st.integers(1, 3), st.integers(0, 10_000), st.sampled_from([0.0, 0.5, 2.0, math.inf]))
 def test_mistaken_edges(n, N, seed, delta):
@@ -293,7 +293,5 @@ def test_mecfg_on_the_treebank():
     assert (grammar.n_symbols, grammar.n_rules, len(gold.rules), len(index.targets)) == (393, 1309, 7206, 7142)
     criterion = ExpansionCriterion(grammar, index, Expansions.of_trees(design, gold))
     ones = np.ones(index.n_features)
-    result = fit_weights(
-        lambda dtype: criterion, Penalties(0 * ones, ones), Run(warm_start=False, tol=1e-6, dtype="float64")
-    )
+    result = fit_weights(lambda dtype: criterion, l1=0 * ones, l2=ones, warm_start=False, tol=1e-6, dtype="float64")
     assert result.value == pytest.approx(11106.93, abs=0.02)

@@ -2,99 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import oracle
-from loglin.corpus.columns import from_sentences
-from loglin.corpus.labels import Gold
-from loglin.features.design import Design, Incidence
-from loglin.features.extract import TemplateExtractor
-from loglin.features.index import build_index
-from loglin.features.template import parse_templates
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.threads import Threads
-
-PLAIN = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[1,0]\nB\n"
-CONDITIONED = PLAIN + "B1:%x[0,0]\n"
-
-
-def problem(seed: int, *, template=PLAIN, order=1, partial=False, candidates=False, values=False, n_labels=3):
-    """A small random problem: design, gold, index, and the scores that define it, for enumeration."""
-    rng = np.random.default_rng(seed)
-    lengths = [1, 4, 2, 3, 0, 5]
-    sentences = [[str(rng.integers(4)) for _ in range(n)] for n in lengths]
-    extractor = TemplateExtractor(parse_templates(template + ("T\n" if order == 2 else "")))
-    design = extractor.fit(from_sentences(sentences), fold=seed % 2 == 0)
-    n = design.n_tokens
-    if values:
-        tokens = design.tokens
-        weighted = Incidence(tokens.ptr, tokens.ids, rng.normal(size=len(tokens.ids)))
-        design = Design(
-            design.offsets, weighted, design.bigrams, design.n_attributes, design.n_bigram_attributes, design.heads
-        )
-    codes = rng.integers(n_labels, size=n).astype(np.int32)
-    gold = Gold.certain(codes, n_labels)
-    if partial:
-        sets = np.array([[True] * n_labels, [True, False] + [True] * (n_labels - 2)])
-        codes = np.where(rng.random(n) < 0.4, ~rng.integers(2, size=n), codes).astype(np.int32)
-        gold = Gold(codes, n_labels, sets, np.empty(0, np.int32))
-    if candidates:
-        sets = np.array([[True] * n_labels, [True, True] + [False] * (n_labels - 2)])
-        gold = Gold(np.minimum(codes, 1), n_labels, sets, rng.integers(2, size=n).astype(np.int32))
-    index = build_index(design, gold, all_features=seed % 3 == 0, transitions=True, order=order)
-    return design, gold, index
-
-
-def enumerated(design, gold, index, weights, instance=None) -> float:
-    """−Σ weight·log p(observed), by listing every label sequence."""
-    unigram, bigram, _, _ = index.split(np.asarray(weights, float))
-    T, cube, L = index.transitions(weights), index.trigrams(weights), index.n_labels
-    total = 0.0
-    for s, (b, e) in enumerate(itertools.pairwise(design.offsets.tolist())):
-        everything, observed = [], []
-        for y in itertools.product(range(L), repeat=e - b):
-            score, ok, possible = 0.0, True, True
-            for t, label in enumerate(y):
-                for a, value in attributes(design, b + t):
-                    for f in range(index.ptr[a], index.ptr[a + 1]):
-                        if index.labels[f] == label:
-                            score += unigram[f] * value
-                code = gold.codes[b + t]
-                ok &= label == code if code >= 0 else bool(gold.sets[~code, label])
-                if gold.candidates.size:
-                    possible &= bool(gold.sets[gold.candidates[b + t], label])
-                if t:
-                    score += T[y[t - 1], label]
-                    for a in design.bigrams.ids[design.bigrams.ptr[b + t] : design.bigrams.ptr[b + t + 1]]:
-                        for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
-                            if index.bigram_pairs[f] == y[t - 1] * L + label:
-                                score += bigram[f]
-                if t > 1 and cube is not None:
-                    score += cube[y[t - 2], y[t - 1], label]
-            if possible:
-                everything.append(score)
-                if ok:
-                    observed.append(score)
-        weight = 1.0 if instance is None else instance[s]
-        if e > b:
-            total += weight * (np.logaddexp.reduce(everything) - np.logaddexp.reduce(observed))
-    return total
-
-
-def attributes(design, token):
-    """(attribute, value) of a token, those of its heads included."""
-    tokens = design.tokens
-    for q in range(tokens.ptr[token], tokens.ptr[token + 1]):
-        yield tokens.ids[q], tokens.values[q] if tokens.values.size else 1.0
-    if design.heads is not None:
-        for head in design.heads.of_token[token]:
-            ptr = design.heads.attributes.ptr
-            for a in design.heads.attributes.ids[ptr[head] : ptr[head + 1]]:
-                yield a, 1.0
-
+from support.chains import CONDITIONED, problem
+from support.definitions import enumerated
 
 CASES = {
     "plain": {},
@@ -111,8 +26,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("scale", [0.5, 40.0])
+SMALL = ["plain", "values", *(name for name in CASES if "conditioned" in name or "second" in name)]
+
+
+def marked(name: str, *others):
+    """A case that also runs as plain Python if it is small."""
+    return pytest.param(name, *others, marks=[pytest.mark.without_jit] if name in SMALL and 40.0 not in others else [])
+
+
+@pytest.mark.parametrize(("name", "scale"), [marked(name, scale) for scale in (0.5, 40.0) for name in CASES])
 def test_value_and_gradient(name, scale):
     """At ordinary weights, and at weights so large that sentences need the log domain."""
     case = dict(CASES[name])
@@ -132,7 +54,7 @@ def test_value_and_gradient(name, scale):
         np.testing.assert_allclose(gradient, numeric, atol=2e-5 * max(1, scale), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [marked(name) for name in CASES])
 def test_single_precision_is_near(name):
     case = dict(CASES[name])
     design, gold, index = problem(case.pop("seed", 1), **case)

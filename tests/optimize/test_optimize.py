@@ -14,24 +14,13 @@ from loglin.features.index import build_index
 from loglin.features.read import read_templates
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.descent import improvement_left
-from loglin.optimize.fit import fit_weights
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.penalties import Penalized
 from loglin.optimize.record import StopTraining
+from loglin.optimize.reporter import Reporter
 from loglin.threads import Threads
-
-
-def bowl(n=30, seed=0):
-    """A badly scaled convex quadratic: value and gradient, and its minimum."""
-    rng = np.random.default_rng(seed)
-    scales = 10 ** rng.uniform(-2, 2, n)
-    target = rng.normal(size=n)
-
-    def function(w):
-        d = w - target
-        return float(0.5 * (scales * d) @ d) + 1.0, scales * d
-
-    return function, scales, target
+from support.losses import bowl
+from support.solving import fit_weights
 
 
 def test_lbfgs_finds_the_minimum():
@@ -66,7 +55,7 @@ def test_reasons_for_stopping():
     def stop(iteration, weights):
         raise StopTraining("enough")
 
-    assert minimize(function, np.zeros(30), callback=stop).stopped == "enough"
+    assert minimize(function, np.zeros(30), reporter=Reporter(stop)).stopped == "enough"
 
 
 def test_improvement_left_of_a_geometric_series():

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-from test_bad_input import check_sentence, refused, run
 
 from loglin import reproduce
 from loglin.errors import LoglinError
 from loglin.reproduce import figures
 from loglin.reproduce.table import Row, Table
+from support.shell import check_sentence, program, refused
 
 ROWS = [
     Row("HMM", "F1", 89.0, 88.5),
@@ -27,7 +28,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def a_table(**more) -> Table:
-    return Table("fake", "Chunking", ROWS, 61.25, ["A remark."], **more)
+    return Table("fake", "Chunking", ROWS, ["A remark."], seconds=61.25, **more)
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def fake(monkeypatch):
         return a_table(drawings={"times": BARS})
 
     module.run, module.DRAWS = make, True
+    monkeypatch.setattr(reproduce, "perf_counter", cycle([100.0, 161.25]).__next__)
     monkeypatch.setitem(sys.modules, "loglin.reproduce.fake", module)
     monkeypatch.setitem(reproduce.TABLES, "fake", ("fake", "A table of the tests."))
     monkeypatch.setitem(reproduce.TABLES, "absent", ("no_such_module", "A table without a module."))
@@ -84,7 +86,7 @@ def test_markdown():
 
 
 def test_an_empty_table():
-    table = Table("none", "Nothing", [], 0.0)
+    table = Table("none", "Nothing", [])
     assert table.as_dict()["rows"] == []
     assert "published" in table.text()
     assert "published" in table.markdown()
@@ -122,17 +124,18 @@ def test_figures_refuse(tmp_path):
 
 
 def test_list(tmp_path):
-    code, out, err = run(tmp_path, ["reproduce"])
+    code, out, err = program(tmp_path, ["reproduce"])
     assert (code, err) == (0, "")
     assert [line.split()[0] for line in out.splitlines()] == list(reproduce.TABLES)
     assert all(len(line) <= 100 for line in out.splitlines())
-    code, out, _ = run(tmp_path, ["reproduce", "--json"])
+    code, out, _ = program(tmp_path, ["reproduce", "--json"])
     assert list(json.loads(out)) == list(reproduce.TABLES)
 
 
 def test_run_writes_and_prints(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--threads", 1])
+    output = ("--output", "docs/results")
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--threads", 1, *output])
     assert code == 0
     assert err == "half way\n"
     assert out.startswith(a_table().text())
@@ -141,7 +144,7 @@ def test_run_writes_and_prints(tmp_path, fake):
     full = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert set(full) == {"fake.json", "fake.md", "fake-times.png"}
     assert full["fake-times.png"].startswith(PNG)
-    code, out, err = run(tmp_path, ["reproduce", "fake", "--quick", "--json"])
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--quick", "--json", *output])
     assert (code, err) == (0, "")
     assert json.loads(out) == json.loads((folder / "fake-quick.json").read_text())
     assert json.loads(out)["figures"] == ["fake-quick-times.png"]
@@ -149,9 +152,21 @@ def test_run_writes_and_prints(tmp_path, fake):
     assert fake == [(False, 1), (True, None)]
 
 
+def test_nothing_is_written_unasked(tmp_path, fake, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # what is not drawn needs no matplotlib
+    code, out, err = program(tmp_path, ["reproduce", "fake"])
+    assert (code, err) == (0, "half way\n")
+    assert out.startswith(a_table().text())
+    assert out.splitlines()[-1] == "nothing was written; --output DIR writes the table and its figures into a folder"
+    code, out, err = program(tmp_path, ["reproduce", "fake", "--json"])
+    assert (code, err) == (0, "")
+    assert json.loads(out)["table"] == "fake"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_another_folder(tmp_path, fake):
     pytest.importorskip("matplotlib")
-    assert run(tmp_path, ["reproduce", "fake", "--output", "a/b"])[0] == 0
+    assert program(tmp_path, ["reproduce", "fake", "--output", "a/b"])[0] == 0
     assert {p.name for p in (tmp_path / "a" / "b").iterdir()} == {"fake.json", "fake.md", "fake-times.png"}
 
 
@@ -194,7 +209,7 @@ def test_a_folder_that_takes_nothing(tmp_path, fake, monkeypatch):
 
 def test_without_matplotlib(tmp_path, fake, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused(tmp_path, ["reproduce", "fake"], "matplotlib", "pip install 'loglin[plots]'")
+    refused(tmp_path, ["reproduce", "fake", "--output", "new"], "matplotlib", "pip install 'loglin[plots]'")
     assert fake == []
 
 
@@ -208,7 +223,7 @@ def test_missing_data(tmp_path, fake, monkeypatch):
     monkeypatch.setattr(sys.modules["loglin.reproduce.fake"], "DRAWS", False)
     monkeypatch.setenv("LOGLIN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code, out, err = run(tmp_path, ["reproduce", "fake"])
+    code, out, err = program(tmp_path, ["reproduce", "fake"])
     check_sentence(code, err, "treebank was not found", "LOGLIN_DATA")
     assert out == ""
     assert list(tmp_path.iterdir()) == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from conftest import corpus_folder
 from loglin.corpus.trees import Tree
 from loglin.evaluation.trees import evaluate_trees
 from loglin.generative.pcfg import PCFG
 from loglin.reproduce import contrastive_trees as table
+from support.corpora import corpus_folder
 
 TREE = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBD ran) (ADVP (RB off))) (. .))")
 

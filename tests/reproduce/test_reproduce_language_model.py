@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from conftest import corpus_folder
 from loglin import reproduce
 from loglin.reproduce import language_model
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets, reuters, senseval
 from loglin.corpus.ppattach import Attachment
 from loglin.reproduce import (
@@ -20,6 +19,7 @@ from loglin.reproduce import (
     text_categorization,
     word_sense,
 )
+from support.corpora import corpus_folder
 
 
 def ours(table) -> dict[str, float]:
@@ -88,7 +88,9 @@ def test_text_as_written():
 
 
 def test_candidates():
-    text = sentence_boundary.Text.of([["Mr.", "A.", "left", ".", "''"], ["No", "end"], ["Why", "?"]], lambda s: s == 2)
+    text = sentence_boundary.BoundaryText.of(
+        [["Mr.", "A.", "left", ".", "''"], ["No", "end"], ["Why", "?"]], lambda s: s == 2
+    )
     assert text.training == [("", "Mr.", "A.", False), ("Mr.", "A.", 'left."', False), ("A.", 'left."', "No", True)]
     assert text.test == [("end", "Why?", "", True)]
     assert text.small == {"left", "end"}
@@ -108,7 +110,7 @@ def test_no_candidate_knows_itself():
 def test_sentence_boundary():
     corpus_folder("treebank")
     sentences = [[word for word, _ in s] for s in datasets.load("treebank").sentences()[:1200]]
-    text = sentence_boundary.Text.of(sentences, lambda s: s >= 900)
+    text = sentence_boundary.BoundaryText.of(sentences, lambda s: s >= 900)
     table = sentence_boundary.make_table({"WSJ": text}, (0.3,), lambda line: None, 1)
     found = ours(table)
     always, listed, _, best = found.values()

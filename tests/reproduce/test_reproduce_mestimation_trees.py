@@ -7,10 +7,10 @@ import math
 
 import pytest
 
-from conftest import corpus_folder
 from loglin.reproduce import mestimation_trees as table
 from loglin.reproduce import module_of
 from loglin.reproduce.treebank_parsing import splits
+from support.corpora import corpus_folder
 
 NAMES = [
     *("PCFG", "M-estimation, PCFG features", "M-estimation, first and last words", "M-estimation, all features"),

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin import reproduce
 from loglin.corpus import datasets
-from loglin.criteria.settings import OPTIMIZERS
+from loglin.optimize.optimizers import optimizers as registry
 from loglin.reproduce import optimizers
+from support.corpora import corpus_folder
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_the_problem_is_the_notes(treebank):
     assert problem.design.n_tokens == 11_784
     assert problem.index.n_features == 209_080
     assert np.all(np.diff(problem.design.tokens.ptr) == 5)
-    assert set(optimizers.SHOWN) == set(OPTIMIZERS)
+    assert set(optimizers.SHOWN) == set(registry())
 
 
 def test_every_optimizer_has_its_rows(treebank, monkeypatch, tmp_path):
@@ -34,9 +34,9 @@ def test_every_optimizer_has_its_rows(treebank, monkeypatch, tmp_path):
     monkeypatch.setattr(optimizers.datasets, "load", lambda name: treebank)
     lines = []
     table = reproduce.run("optimizers", quick=True, progress=lines.append, threads=1)
-    assert len(lines) == len(OPTIMIZERS)
+    assert len(lines) == len(registry())
     rows = {(row.name, row.metric): row.ours for row in table.rows}
-    assert len(rows) == len(OPTIMIZERS) * 3
+    assert len(rows) == len(registry()) * 3
     json.dumps(table.as_dict(), allow_nan=False)
     for name in ("L-BFGS", "conjugate gradient", "Newton", "SGD", "averaged SGD", "gradient ascent"):
         passes = [rows[name, f"passes to {goal:g}"] for goal in optimizers.GOALS]

@@ -7,10 +7,10 @@ import math
 
 import pytest
 
-from conftest import corpus_folder
 from loglin.evaluation.significance import PairedT
 from loglin.features.template import parse_templates
 from loglin.reproduce import piecewise_table1 as table1
+from support.corpora import corpus_folder
 
 SLICE = table1.Size(
     pos_sentences=200, pos_seeds=(0,), ner_sentences=600, iterations=40, few_sentences=150, few_iterations=5,

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import corpus_folder
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
 from loglin.demo.ingredients import generate
+from loglin.problems.hidden import unlabeled_value
 from loglin.reproduce import (
     contrastive_figure2,
     contrastive_figure3,
@@ -34,24 +34,24 @@ from loglin.reproduce.unlabeled_tagging import (
     Curve,
     Data,
     Run,
-    Text,
+    TaggedText,
     contrastive,
     full_dictionary,
 )
-from loglin.training.latent import unlabeled_value
+from support.corpora import corpus_folder
 
 PAPER = "contrastive_estimation.txt"
 
 
-def a_text(n: int, seed: int) -> Text:
+def a_text(n: int, seed: int) -> TaggedText:
     lines = generate(n, seed, "train")
-    return Text([[word for word, _ in line] for line in lines], [[tag for _, tag in line] for line in lines])
+    return TaggedText([[word for word, _ in line] for line in lines], [[tag for _, tag in line] for line in lines])
 
 
 @pytest.fixture
 def tiny() -> Data:
     parts = [a_text(n, seed) for seed, n in enumerate((40, 20, 15))]
-    whole = Text([s for part in parts for s in part.words], [s for part in parts for s in part.tags])
+    whole = TaggedText([s for part in parts for s in part.words], [s for part in parts for s in part.tags])
     return Data(*parts, full_dictionary(whole))
 
 
@@ -183,7 +183,7 @@ def test_table3_and_figure3(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(contrastive_table3, "QUICK_STRENGTHS", (1.0,))
     data, curves = contrastive_table3.runs(True, lambda line: None, 1)
     assert list(curves) == [FULL, "count ≥ 3"]
-    table = contrastive_table3.make_table(data, curves, 1.0)
+    table = contrastive_table3.make_table(data, curves)
     found = checked(table, tmp_path)
     assert len(found) == 2 * (2 * len(contrastive_table3.CRITERIA) + 3)
     assert found["text, count ≥ 3: tags per token"] > found[f"text, {FULL}: tags per token"]
@@ -192,7 +192,7 @@ def test_table3_and_figure3(tiny, tmp_path, monkeypatch):
     assert published[f"LENGTH + spelling, {FULL}: all words, oracle"] == 91.9
     assert published["EM, uniform start, count ≥ 3: all words, selected"] == 66.5
     assert published["TRANS1, count ≥ 3: all words, selected"] == 71.7
-    figure = contrastive_figure3.make_table(data, curves, 1.0)
+    figure = contrastive_figure3.make_table(data, curves)
     plotted = checked(figure, tmp_path)
     assert figure.figures == ["contrastive-figure3-full-dictionary.png", "contrastive-figure3-count-3.png"]
     run = curves["count ≥ 3"]["TRANS1"].selected

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from forest_cases import CLOSE, INF, Case, check_forest, lattice_paths, sprinkle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from loglin.neighborhoods import WordLattices, neighborhood
 from loglin.structures import Chain, Forest, Forests
 from loglin.structures.forest import scores_of
 from loglin.structures.lattice import Lattice, Lattices, Sites
+from support.forests import CLOSE, INF, Case, check_forest, lattice_paths, sprinkle
 
 N_WORDS = 3
 SENTENCE = st.lists(st.integers(0, N_WORDS - 1), min_size=1, max_size=4)
@@ -79,6 +79,7 @@ def check_goals(name, seed, sentences, scale, forbidden):
     np.testing.assert_allclose(found.dense.sum(axis=0), found.rules, **CLOSE)
 
 
+@pytest.mark.without_jit
 def test_plain_neighborhoods():
     check_goals("delortrans1", 1, [[0, 1, 2], [2, 1]], 1.0, 0.0)
     check_goals("delortrans1", 1, [[0, 1, 2], [2, 1]], 1e4, 0.2)

@@ -403,12 +403,14 @@ def toy_contrast(toy, name, *sentences):
     return contrast.values(W, E, Threads(1))[1:], contrast.totals(W, E, 1.0, Threads(1))[0][1:]
 
 
+@pytest.mark.without_jit
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_criteria(toy, name):
     for values in toy_contrast(toy, name, "abcd", "bbcb", "cdcdc"):
         np.testing.assert_allclose(values, KNOWN[name], rtol=0, atol=1e-8)
 
 
+@pytest.mark.without_jit
 def test_known_criteria_of_one_word_and_of_one_word_twice(toy):
     for name in ("trans1", "del1word", "delortrans1", "del1subseq"):
         np.testing.assert_allclose(toy_contrast(toy, name, "d"), 0.0, atol=1e-12)

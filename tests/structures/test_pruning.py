@@ -7,12 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from forest_cases import INF, Case, cells_of, lattice_paths
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_forests import Attributed
 
-from conftest import corpus_folder
 from loglin.corpus.trees import read_trees
 from loglin.errors import LoglinError
 from loglin.generative.pcfg import PCFG
@@ -23,6 +20,8 @@ from loglin.structures import Forests
 from loglin.structures.forest import scores_of
 from loglin.structures.pruning import Projection, best_pruned, prune, without_context
 from loglin.threads import Threads
+from support.corpora import corpus_folder
+from support.forests import INF, Attributed, Case, cells_of, lattice_paths
 
 CLOSE = {"rel": 1e-9, "abs": 1e-8}
 # no unary rules, with which merging can make circles
@@ -101,6 +100,7 @@ def test_certificates_hold_and_widening_is_exact(n_classes, margin, **given):
             assert certified.lost == INF or (certified.lost == 0 and best is None)
 
 
+@pytest.mark.without_jit
 def test_plain_merging_of_nothing_finds_the_best_at_once():
     """The bound of an unmerged grammar is its best tree, so margin 0 keeps that tree alone."""
     case = Attributed(3, [4, 3, 2], 3, 6, 0)

@@ -5,39 +5,34 @@ from __future__ import annotations
 import operator
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loglin.cli import examples as files
 from loglin.cli import options as shared
+from loglin.cli import training_options as training
+from loglin.cli.classifying import loaded_classifier
 from loglin.cli.examples import Example, example_format
-from loglin.criteria.settings import CLASSIFIERS, NAIVE_BAYES
 from loglin.errors import LoglinError
 
+if TYPE_CHECKING:
+    from loglin.criteria.criterion import Criterion
+    from loglin.estimators import NaiveBayes
+
 _OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
-NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed")
+NOT_COUNTED = (
+    "optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed", "start",
+)  # fmt: skip
 
 
 @click.command("classify-train")
 @click.argument("data")
-@click.option(
-    "--criterion",
-    type=click.Choice([*CLASSIFIERS, NAIVE_BAYES]),
-    default="likelihood",
-    show_default=True,
-    help="How to estimate; naive-bayes counts.",
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of the criterion; of naive-bayes kind=bernoulli, alpha=0.5, objective=conditional.",
-)
-@shared.optimizer
+@training.criterion("local", "joint", default="likelihood")
+@training.settings("local", "joint")
+@training.optimizer
 @click.option("--dev", help="Held-out file; training stops when its accuracy no longer rises.")
-@click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
+@training.l1
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
 @click.option(
     "--variance",
@@ -46,14 +41,8 @@ NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff"
     metavar="PATTERN=VALUE",
     help="Variance of the Gaussian prior of the attributes that match, in place of 1 / l2.",
 )
-@click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
-@click.option(
-    "--tol",
-    type=click.FloatRange(min=0),
-    default=1e-6,
-    show_default=True,
-    help="Stop when the relative improvement still to come is less.",
-)
+@training.max_iter("1000, of the perceptron 10 epochs")
+@training.tol(1e-6)
 @click.option(
     "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
 )
@@ -70,16 +59,17 @@ NOT_COUNTED = ("optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff"
     help="Of label sets: the probability (or score) from which a label is given, or out-of-fold to choose it on "
     "training examples held out in turn.",
 )
-@click.option("--seed", type=int, default=0, show_default=True)
+@training.start
+@training.seed
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("-o", "--output", required=True, help="Model file to write.")
+@training.quiet
+@training.output
 @example_format
 @shared.encoding
 @shared.threads
 @shared.as_json
 def classify_train_command(data, output, as_json, **given) -> None:
-    """Train a maximum-entropy classifier on DATA and write a model.
+    """Train a classifier on DATA, maximum entropy by default, and write a model.
 
     DATA has one example a line: JSON such as {"label": "sport", "text": "They won"} or {"label": "sport",
     "features": {"words": ["they", "won"], "length": 2}}, or SVMlight such as "1 3:0.5 7:1"; gzip too.
@@ -92,7 +82,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"])
+    shared.refuse_overwriting(output, data, given["dev"], given["start"])
     kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
     examples = files.labeled(data, kind, encoding)
     task = examples[0].task
@@ -100,11 +90,13 @@ def classify_train_command(data, output, as_json, **given) -> None:
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     estimator = _estimator(task, given, progress)
     if given["dev"]:
-        _check_dev(task, given["criterion"])
+        if task != "one" or not hasattr(estimator, "dev"):
+            raise LoglinError("--dev needs one label an example and a criterion that is optimized; leave it out")
         held = files.labeled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
         files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
-    _fit(estimator, task, examples, data)
+    start = {"start": loaded_classifier(given["start"]).model_} if given["start"] else {}
+    _fit(estimator, task, examples, data, start)
     progress.close()
     model = estimator.model_
     seconds["train"] = model.record["train_seconds"]
@@ -112,27 +104,35 @@ def classify_train_command(data, output, as_json, **given) -> None:
     model.record |= {"data": shared.base_name(data), "format": kind}
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
-    _report_training(_training_summary(model, seconds, output), as_json)
+    threshold = {"threshold": model.decoding["threshold"]} if "threshold" in model.decoding else {}
+    found = training.summary(model.record, seconds, output, labels=len(model.labels), **threshold)
+    if as_json:
+        shared.print_json(found)
+        return
+    classes = f"{found['labels']} classes" if found["labels"] else "candidates"
+    features = f"{found['n_features']:,} features, {found['active_features']:,} of them active"
+    training.print_summary(f"{found['sentences']:,} examples, {classes}, {features}", found)
 
 
-def _estimator(task: str, given: dict, progress) -> Any:
-    from loglin.estimators import MaxEnt, NaiveBayes
+def _estimator(task: str, given: dict, progress: Any) -> Any:
+    """The estimator of the structure that has the criterion."""
+    from loglin.criteria.registry import criteria
 
-    settings = shared.settings_of(given["settings"])
-    if given["criterion"] == NAIVE_BAYES:
-        if task != "one":
-            raise LoglinError("naive-bayes needs one label an example; take criterion likelihood")
-        _refuse_unused(NOT_COUNTED)
-        return NaiveBayes(threads=given["threads"], min_count=given["min_count"], **_naive_bayes(settings))
+    name, settings = given["criterion"], shared.settings_of(given["settings"])
+    joint, local = criteria("joint"), criteria("local")
+    if name in joint:
+        return _counting(joint[name]().with_settings(settings), task, given)
+    from loglin.estimators import MaxEnt
+
     threshold = given["threshold"]
     if threshold is not None and task != "several":
         raise LoglinError('--threshold is for label sets; give every example a list "labels", or leave it out')
     if threshold not in (None, "out-of-fold"):
         threshold = shared.number_of("--threshold", threshold, "a number or out-of-fold")
-        if given["criterion"] == "likelihood" and not 0 <= threshold <= 1:
+        if local[name].gives_probabilities and not 0 <= threshold <= 1:
             raise LoglinError(f"--threshold is {threshold:g}; give a probability from 0 to 1")
     return MaxEnt(
-        given["criterion"],
+        name,
         settings=settings,
         features=operator.getitem if task == "candidates" else None,
         multi_label=task == "several",
@@ -141,27 +141,23 @@ def _estimator(task: str, given: dict, progress) -> Any:
         all_features=not given["observed"],
         callbacks=[progress],
         dtype="float64",
-        **{name: given[name] for name in _OPTIONS},
+        **{option: given[option] for option in _OPTIONS},
     )
 
 
-def _refuse_unused(names: tuple[str, ...]) -> None:
-    """Options that would be passed over are an error."""
+def _counting(criterion: Criterion, task: str, given: dict) -> NaiveBayes:
+    """The estimator of a joint model; options that only weights have are an error."""
+    from loglin.estimators import NaiveBayes
+
+    if task != "one":
+        raise LoglinError(f"{criterion.name} needs one label an example; take criterion likelihood")
     context = click.get_current_context()
-    for name in names:
+    for name in NOT_COUNTED:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            option = {"variances": "variance"}.get(name, name).replace("_", "-")
-            raise LoglinError(f"--{option} has no meaning for naive-bayes, which counts; leave it out")
-
-
-def _naive_bayes(settings: dict) -> dict:
-    known = ("kind", "alpha", "objective")
-    for name in settings:
-        if name not in known:
-            raise LoglinError(f"naive-bayes has no setting {name!r}; it has {', '.join(known)}")
-    if "alpha" in settings:
-        settings["alpha"] = shared.number_of("alpha", settings["alpha"], "a number of at least 0")
-    return settings
+            option = {"variances": "variance", "start": "continue"}.get(name, name).replace("_", "-")
+            raise LoglinError(f"--{option} has no meaning for {criterion.name}, which counts; leave it out")
+    settings = {f.name: getattr(criterion, f.name) for f in criterion.settings()}
+    return NaiveBayes(threads=given["threads"], min_count=given["min_count"], **settings)
 
 
 def _variances(pairs: tuple[str, ...]) -> dict[str, float]:
@@ -174,12 +170,7 @@ def _variances(pairs: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-def _check_dev(task: str, criterion: str) -> None:
-    if task != "one" or criterion == NAIVE_BAYES:
-        raise LoglinError("--dev needs one label an example and a criterion that is optimized; leave it out")
-
-
-def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
+def _fit(estimator: Any, task: str, examples: list[Example], path: str, more: dict[str, Any]) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     X = [e.features for e in examples]
@@ -189,53 +180,11 @@ def _fit(estimator: Any, task: str, examples: list[Example], path: str) -> None:
         y = [files.name_of(e, path) for e in examples]
     if task == "one" and len(set(y)) < 2:
         raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
-    more = {"candidates": X} if task == "candidates" else {}
+    if task == "candidates":
+        more = more | {"candidates": X}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it, where it tells why training stopped
         estimator.fit(X, y, **more)
-
-
-def _training_summary(model, seconds: dict[str, float], output: str) -> dict[str, Any]:
-    """The keys of ``loglin train --json``."""
-    from loglin.training.chains import peak_memory_mb
-
-    record = model.record
-    keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
-    summary = {k: record.get(k) for k in keys}
-    summary |= {"labels": len(model.labels), "sentences": record["sentences"], "tokens": record["tokens"]}
-    summary |= {
-        "seconds": seconds,
-        "peak_memory_mb": peak_memory_mb(),
-        "threads": record.get("threads", 1),
-        "model": output,
-    }
-    if "threshold" in model.decoding:
-        summary["threshold"] = model.decoding["threshold"]
-    scores = [i["score"] for i in record.get("history", []) if i["score"] is not None]
-    return summary | ({"dev_score": max(scores)} if scores else {})
-
-
-def _report_training(summary: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        shared.print_json(summary)
-        return
-    seconds = summary["seconds"]
-    classes = f"{summary['labels']} classes" if summary["labels"] else "candidates"
-    active = "" if summary["active_features"] is None else f", {summary['active_features']:,} of them active"
-    print(f"{summary['sentences']:,} examples, {classes}, {summary['n_features']:,} features{active}")
-    if summary["objective"] is None:
-        print(summary["stopped"])
-    else:
-        print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
-    if "threshold" in summary:
-        print(f"a label is given from {summary['threshold']:.4f} on")
-    if "dev_score" in summary:
-        print(f"best accuracy on the held-out file: {summary['dev_score']:.4f}")
-    print(
-        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, features {seconds['features']:.2f}, "
-        f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"
-    )
-    print(f"model written to {summary['model']}")
 
 
 COMMANDS = {"classify-train": classify_train_command}

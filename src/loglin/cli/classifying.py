@@ -14,7 +14,6 @@ import click
 from loglin.cli import examples as files
 from loglin.cli import options as shared
 from loglin.cli.examples import Example, example_format
-from loglin.criteria.settings import NAIVE_BAYES
 from loglin.errors import LoglinError
 
 
@@ -47,7 +46,9 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     estimator = loaded_classifier(model, threads)
     task = _task(estimator)
     kind = files.kind_of(file, example_format, estimator.model_.record.get("format"))
-    began, gold, predicted = time.perf_counter(), [], []
+    began = time.perf_counter()
+    gold: list = []
+    predicted: list = []
 
     def pieces() -> Iterator[bytes]:
         for batch in files.batches(files.read_examples(file, kind, encoding)):
@@ -75,26 +76,26 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
 
 def loaded_classifier(path: str, threads: int | None = None) -> Any:
     """The classifier of a model file."""
-    from loglin.estimators import MaxEnt, NaiveBayes
+    from loglin import estimators
     from loglin.features.attributes import AttributeExtractor
     from loglin.models.chain import Model
 
     model = Model.load(path)
-    if model.task == "tag":
-        raise LoglinError(f"{path} tags sequences; use loglin tag")
+    if model.kind.has_transitions:
+        raise model.kind.refusal(path)
     if not isinstance(model.extractor, AttributeExtractor):
         raise LoglinError(
             f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
         )
-    face = NaiveBayes if model.record.get("criterion") == NAIVE_BAYES else MaxEnt
-    estimator = face.from_model(model, threads)
-    if model.task == "rank":
+    estimator: Any = getattr(estimators, model.kind.face_of(model.record))
+    estimator = estimator.from_model(model, threads)
+    if model.kind.ranks:
         estimator.set_params(features=operator.getitem)
     return estimator
 
 
 def _task(estimator: Any) -> str:
-    if estimator.model_.task == "rank":
+    if estimator.model_.kind.ranks:
         return "candidates"
     return "several" if estimator.model_.decoding.get("steps") == "independent" else "one"
 
@@ -151,11 +152,11 @@ def _report_scores(gold: list, predicted: list, known: list, path: str, speed: d
     unseen = names[len(known) :] if known else []
     code = {name: i for i, name in enumerate(names)}
     if several:
-        has = [np.array([[name in given for name in names] for given in sets]) for sets in (gold, predicted)]
-        result = evaluate_label_sets(*has, names)
+        right, found = (np.array([[name in given for name in names] for given in sets]) for sets in (gold, predicted))
+        result = evaluate_label_sets(right, found, names)
     else:
-        codes = [np.array([code[str(y)] for y in side]) for side in (gold, predicted)]
-        result = evaluate(*codes, names, np.arange(len(gold) + 1), tokens_only=True)
+        right, found = (np.array([code[str(y)] for y in side]) for side in (gold, predicted))
+        result = evaluate(right, found, names, np.arange(len(gold) + 1), tokens_only=True)
     if unseen:
         some = ", ".join(unseen[:5])
         print(f"loglin: {path} has classes that the model never saw, counted as errors: {some}", file=sys.stderr)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING
 
 import click
 
 from loglin.cli import options as shared
-from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -35,10 +33,9 @@ _WITH_PROBABILITY = re.compile(r".*:[01]\.\d{6}", re.DOTALL)  # what tag --margi
 @shared.label_column
 @click.option(
     "--output-column",
-    type=int,
-    default=-1,
-    show_default=True,
-    help="Column of the predicted labels in both outputs.",
+    type=shared.ColumnName(),
+    help="Column of the predicted labels in both outputs; default: where loglin tag writes, the last, or in CoNLL-U "
+    "the label column.",
 )
 @shared.encoding
 @shared.as_json
@@ -49,15 +46,19 @@ def compare_command(
 
     GOLD is a labelled column file. The outputs are what loglin tag writes, or files of labels alone.
     """
+    from loglin.corpus.formats import detected
     from loglin.evaluation.significance import compare
 
-    right = _read(gold, encoding)
-    outputs = [_read(path, encoding) for path in (output1, output2)]
-    labels = [_labels(right, label_column)]
-    for output in outputs:
-        found = _labels(output, output_column)
+    form = detected(gold)
+    right, right_column = form.table(gold, encoding), form.position(gold, label_column)
+    labels = [right.strings(right_column)]
+    for path in (output1, output2):
+        form = detected(path)
+        asked = label_column if output_column is None and form.replaces else output_column
+        output, column = form.table(path, encoding), form.position(path, asked)
+        found = output.strings(column)
         _refuse_details(output, found)
-        _check_words(right, label_column, output, output_column)
+        _check_words(right, right_column, output, column)
         labels.append(found)
     result = compare(
         *labels, metric=metric, unit=unit, resamples=resamples, seed=seed, names=shared.short_names(output1, output2)
@@ -66,22 +67,6 @@ def compare_command(
         shared.print_json(result.as_dict())
     else:
         print(result.report())
-
-
-def _read(path: str, encoding: str) -> Corpus:
-    from loglin.corpus import conll
-
-    if detected_format(path) != "conll":
-        raise LoglinError(f"{path} is no column file by its name; give columns, as loglin tag writes from columns")
-    return conll.read(path, encoding)
-
-
-def _labels(corpus: Corpus, column: int) -> list[list[str]]:
-    return _cut(corpus, corpus.column(column).strings())
-
-
-def _cut(corpus: Corpus, strings: list[str]) -> list[list[str]]:
-    return [strings[b:e] for b, e in itertools.pairwise(corpus.offsets.tolist())]
 
 
 def _refuse_details(output: Corpus, labels: list[list[str]]) -> None:
@@ -101,7 +86,7 @@ def _check_words(gold: Corpus, label_column: int, output: Corpus, output_column:
     if len(output.columns) == len(gold.columns) + 1:  # gold itself, tagged: its label column is still there
         words[1] = _words(output, range(len(gold.columns))[label_column])
     known = [w is not None for w in words]
-    ours, theirs = (w if w is not None else _labels(c, 0) for w, c in zip(words, (gold, output), strict=True))
+    ours, theirs = (w if w is not None else c.strings(0) for w, c in zip(words, (gold, output), strict=True))
     for number, (right, found) in enumerate(zip(ours, theirs, strict=False), start=1):
         place = f"{output.source}, sentence {number}"
         for t, (a, b) in enumerate(zip(right, found, strict=False), start=1):
@@ -121,8 +106,8 @@ def _check_words(gold: Corpus, label_column: int, output: Corpus, output_column:
 def _words(corpus: Corpus, label_column: int) -> list[list[str]] | None:
     """The first column that is not the label's, or None in a file of labels alone."""
     label = range(len(corpus.columns))[label_column]
-    rest = [c for i, c in enumerate(corpus.columns) if i != label]
-    return _cut(corpus, rest[0].strings()) if rest else None
+    rest = [i for i in range(len(corpus.columns)) if i != label]
+    return corpus.strings(rest[0]) if rest else None
 
 
 COMMANDS = {"compare": compare_command}

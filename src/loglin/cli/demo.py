@@ -120,38 +120,25 @@ def _announce_compilation() -> None:
 
 def _trained() -> Iterator[tuple[Any, dict[str, Any]]]:
     """The model and the test scores of every template."""
-    from loglin.corpus.columns import from_sentences
-    from loglin.corpus.labels import gold_of_sequences
-    from loglin.decoding.chains import Decoder
     from loglin.demo.ingredients import generate
-    from loglin.evaluation.sequences import evaluate
-    from loglin.features.extract import TemplateExtractor
-    from loglin.features.read import read_templates
-    from loglin.training.chains import Options, train
+    from loglin.estimators.tagger import Tagger
 
-    def parted(lines: list, labels: list | None = None) -> tuple[Any, list, Any]:
-        words = from_sentences([[word for word, _ in line] for line in lines], "the ingredient corpus")
-        sequences = [[label for _, label in line] for line in lines]
-        return words, *gold_of_sequences(sequences, [len(line) for line in lines], labels)
-
-    def fitted(words, labels: list, gold, template: str) -> Any:
-        extractor = TemplateExtractor(read_templates(template))
-        return train(extractor.fit(words), extractor, labels, gold, Options())
+    def separated(lines: list) -> tuple[list, list]:
+        """Words and labels of each line."""
+        return [[word for word, _ in line] for line in lines], [[label for _, label in line] for line in lines]
 
     lines = generate(TRAINING_LINES, seed=0)
-    words, labels, gold = parted(lines)
-    test_words, _, right = parted(generate(TEST_LINES, seed=0, split="test"), labels)
+    training, test = separated(lines), separated(generate(TEST_LINES, seed=0, split="test"))
     for template in TEMPLATES.values():  # loads the kernels, so that the seconds below are those of training
-        fitted(*parted(lines[:100]), template)
+        Tagger(template=template).fit(*separated(lines[:100]))
     for name, template in TEMPLATES.items():
         began = time.perf_counter()
-        model = fitted(words, labels, gold, template)
+        tagger = Tagger(template=template).fit(*training)
         seconds = time.perf_counter() - began
-        model.record |= {"data": "generated ingredient lines", "columns": 2, "label_column": -1}
-        test = model.extractor.transform(test_words)
-        result = evaluate(right.codes, Decoder(model).best(test), labels, test.offsets)
-        row = {"looks_at": name, "template": template, "features": model.index.n_features}
-        yield model, row | {"f1": result.f1, "accuracy": result.accuracy, "seconds": seconds}
+        tagger.model_.record["data"] = "generated ingredient lines"
+        result = tagger.evaluate(*test)
+        row = {"looks_at": name, "template": template, "features": tagger.model_.index.n_features}
+        yield tagger.model_, row | {"f1": result.f1, "accuracy": result.accuracy, "seconds": seconds}
 
 
 def _lines(given: Iterable[str], ask: bool) -> Iterator[str]:

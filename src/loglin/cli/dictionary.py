@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loglin.cli import options as shared
-from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -32,15 +31,16 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "text_format",
-    type=click.Choice(["auto", "conll", "jsonl", "text", "trees", "dictionary"]),
+    type=shared.FormatName("trees", "dictionary", attributes=False),
     default="auto",
-    help="Kind of DATA; auto goes by the name (.jsonl, .dict, .mrg or a folder of them, else columns). text: word/TAG.",
+    help="Kind of DATA: as of loglin train, or trees or dictionary; auto goes by the name, such as .dict, .mrg or a "
+    "folder of them.",
 )
 @click.option(
     "--check-format",
-    type=click.Choice(["auto", "conll", "jsonl", "text"]),
+    type=shared.FormatName(attributes=False),
     default="auto",
-    help="Kind of RAW; auto goes by the name (.jsonl, .txt: a sentence a line, else columns, words first).",
+    help="Kind of RAW; auto goes by the name (.txt: a sentence a line).",
 )
 @shared.label_column
 @shared.encoding
@@ -56,10 +56,11 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
     loglin dictionary train.txt --min-count 2 --unknown open -o words.dict
     loglin dictionary words.dict --format dictionary --check raw.txt
     """
+    from loglin.corpus.formats import detected
     from loglin.corpus.output import check_writable
+    from loglin.corpus.tagged import read_raw
     from loglin.features.coverage import Coverage
     from loglin.features.dictionary import write_dictionary
-    from loglin.training.tagger_files import read_raw
 
     if output:
         check_writable(output)
@@ -68,18 +69,19 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
     dictionary = _with_policy(names, dictionary, given["unknown"], given["open_types"])
     found = {} if corpus is None else {"data": Coverage.of(dictionary, names, corpus.columns[0])}
     if check:
-        raw = read_raw(check, detected_format(check, given["check_format"], labeled=False), given["encoding"])
+        raw = read_raw(check, detected(check, given["check_format"], labeled=False), encoding=given["encoding"])
         found["check"] = Coverage.of(dictionary, names, raw.columns[0])
     if output:
         write_dictionary(output, names, dictionary)
     ambiguous = int((dictionary.labels.sum(axis=1) > 1).sum())
     summary = {"words": len(dictionary.words), "ambiguous_words": ambiguous, "labels": names}
-    summary |= {"unknown_words": dictionary.policy(names), "output": output}
+    policy = dictionary.policy(names)
+    summary |= {"unknown_words": policy, "output": output}
     if as_json:
         shared.print_json(summary | {name: part.as_dict() for name, part in found.items()})
         return
     print(f"{summary['words']:,} words, {len(names)} labels, {ambiguous:,} words with more than one")
-    print(f"other words {shared.unknown_words(summary['unknown_words'])}")
+    print(f"other words {shared.unknown_words(policy)}")
     for path, part in zip((data, check) if corpus is not None else (check,), found.values(), strict=False):
         print(f"{path}: {part.report()}")
     if output:
@@ -88,12 +90,11 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
 
 def _dictionary(path: str, given: dict) -> tuple[list, TagDictionary, Corpus | None]:
     """Label names, dictionary, and the text that it was made from, if there is one."""
-    import numpy as np
-
     from loglin.corpus import trees
     from loglin.corpus.columns import Corpus
+    from loglin.corpus.formats import detected
+    from loglin.corpus.tagged import LabeledText, read_labeled
     from loglin.features.dictionary import TagDictionary, first_words, frequent_words, read_dictionary
-    from loglin.training.tagger_files import Source, read_training
 
     if given["text_format"] == "dictionary" or (given["text_format"] == "auto" and path.endswith(".dict")):
         if given["min_count"] or given["first"]:
@@ -102,14 +103,14 @@ def _dictionary(path: str, given: dict) -> tuple[list, TagDictionary, Corpus | N
     is_trees = os.path.isdir(path) or path.removesuffix(".gz").endswith(".mrg")
     if given["text_format"] == "trees" or (given["text_format"] == "auto" and is_trees):
         corpus = trees.read(path, given["encoding"])
-        source = Source(corpus, corpus.columns[1], False, None)
+        text = LabeledText(corpus, corpus.columns[1])
     else:
-        kind = detected_format(path, given["text_format"])
-        source = read_training(path, kind, None, given | {"partial": False, "scheme": None})
-    if not isinstance(source.inputs, Corpus):
+        chosen: dict[str, Any] = {name: given[name] for name in ("encoding", "label_column")}
+        text = read_labeled(path, detected(path, given["text_format"]), **chosen)
+    if not isinstance(text.inputs, Corpus):
         raise LoglinError(f"{path} holds attributes, not words; give columns, text, trees or JSON lines with words")
-    corpus = source.inputs
-    names, gold = source.gold(np.diff(corpus.offsets).tolist(), None)
+    corpus = text.inputs
+    names, gold = text.gold()
     dictionary = TagDictionary.of(corpus.columns[0], gold)
     if given["min_count"]:
         dictionary = dictionary.diluted(frequent_words(corpus.columns[0], given["min_count"]))

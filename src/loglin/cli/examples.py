@@ -21,11 +21,13 @@ from loglin.errors import LoglinError
 
 EXAMPLES_AT_ONCE = 1000
 NO_LABEL = "leave it out or give it one"
+JSON, SVMLIGHT = "jsonl", "svmlight"
+ENDINGS = {JSON: (".jsonl", ".json", ".ndjson"), SVMLIGHT: (".svm", ".svmlight", ".libsvm")}  # of names of files
 
 example_format = click.option(
     "--format",
     "example_format",
-    type=click.Choice(["auto", "jsonl", "svmlight"]),
+    type=click.Choice(["auto", *ENDINGS]),
     default="auto",
     help="Kind of file; auto goes by the name (.jsonl, .svm), else by the first character.",
 )
@@ -44,27 +46,26 @@ def kind_of(path: str, given: str, trained: object = None) -> str:
     if given != "auto":
         return given
     name = path.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json", ".ndjson")):
-        return "jsonl"
-    if name.endswith((".svm", ".svmlight", ".libsvm")):
-        return "svmlight"
+    for kind, endings in ENDINGS.items():
+        if name.endswith(endings):
+            return kind
     if not Path(path).is_file():  # standard input or a pipe, which can be read only once
-        return "svmlight" if trained == "svmlight" else "jsonl"
+        return SVMLIGHT if trained == SVMLIGHT else JSON
     from loglin.corpus.files import open_binary
 
     with open_binary(path) as stream:
         try:
             start = stream.read(4096)
         except (OSError, EOFError, zlib.error):
-            return "jsonl"  # whose reader will say what is wrong
-    return "jsonl" if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"") else "svmlight"
+            return JSON  # whose reader will say what is wrong
+    return JSON if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"") else SVMLIGHT
 
 
 def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
     """All examples of a file, which must be of one task; one without an answer is of any."""
     from loglin.corpus import jsonlines, svmlight
 
-    pairs = jsonlines.examples(path, encoding) if kind == "jsonl" else svmlight.read(path, encoding)
+    pairs = jsonlines.examples(path, encoding) if kind == JSON else svmlight.read(path, encoding)
     task = None
     for number, (answer, features) in enumerate(pairs, 1):
         own = "several" if isinstance(answer, list) else "one"

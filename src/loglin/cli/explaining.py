@@ -14,7 +14,7 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
 
     if not sentence.split():
         raise LoglinError("the sentence to explain is empty; give some words")
-    if model.task != "tag":
+    if not model.kind.has_transitions:
         if position is not None:
             raise LoglinError("--position is for taggers; this model classifies the sentence as a whole")
         votes, unknown = _example(path, sentence)
@@ -123,7 +123,7 @@ def _example(path: str, text: str) -> tuple[Any, list[str]]:
     from loglin.cli.classifying import loaded_classifier
 
     estimator = loaded_classifier(path)
-    if estimator.model_.task == "rank":
+    if estimator.model_.kind.ranks:
         raise LoglinError(f"{path} chooses among candidates, which a text has not; use MaxEnt.explain in Python")
     known = estimator.model_.extractor.names
     attributes: dict[str, float] = {}

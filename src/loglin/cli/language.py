@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from loglin.cli import options as shared
+from loglin.cli import training_options as training
 from loglin.errors import LoglinError
 
 blank_lines = click.option(
@@ -19,6 +20,10 @@ blank_lines = click.option(
     show_default=True,
     help="Whether a blank line ends a document, or nothing.",
 )
+_PARAMETERS = (
+    "criterion", "optimizer", "vocabulary", "window", "trigger_window", "trigger_pairs", "max_iter", "tol", "tagged",
+    "threads",
+)  # fmt: skip
 tagged = click.option("--tagged", is_flag=True, help="Tokens are word/tag; tags serve as classes.")
 
 
@@ -35,12 +40,10 @@ def lm_command() -> None:
 
 @lm_command.command("train")
 @click.argument("data")
-@click.option(
-    "--criterion",
-    default="likelihood",
-    show_default=True,
-    help="likelihood (log-linear), or counted: kneser-ney, modified-kneser-ney.",
-)
+@training.criterion("history", default="likelihood")
+@training.settings("history")
+@training.optimizer
+@click.option("--dev", help="Held-out text; training stops when the log-probability of its tokens no longer rises.")
 @click.option(
     "--features",
     default="bigram,trigram",
@@ -55,10 +58,11 @@ def lm_command() -> None:
 @click.option("--window", type=click.IntRange(min=1), help="Recent words that the cache has.")
 @click.option("--trigger-window", type=click.IntRange(min=1), help="Most known words between those of a trigger pair.")
 @click.option("--trigger-pairs", type=click.IntRange(min=1), help="Pairs of words that trigger has.")
-@click.option("--max-iter", type=click.IntRange(min=1))
-@click.option("--tol", type=click.FloatRange(min=0), help="Stop when the relative improvement still to come is less.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("-o", "--output", required=True, help="Model file to write.")
+@training.max_iter("100")
+@training.tol(1e-5)
+@training.start
+@training.quiet
+@training.output
 @tagged
 @blank_lines
 @shared.encoding
@@ -74,27 +78,30 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     loglin lm train text.txt -o lm.model
     loglin lm train text.txt --features bigram,trigram,skip,cache --variance trigram=2 -o lm.model
     loglin lm train text.txt --criterion kneser-ney --features bigram,trigram,4-gram -o kn.model
+    loglin lm train more.txt --dev held-out.txt --continue lm.model -o more.model
     """
     from loglin.corpus.output import check_writable
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(output, data, given["classes"])
+    shared.refuse_overwriting(output, data, given["classes"], given["dev"], given["start"])
     from loglin.estimators.language_model import LanguageModel
-    from loglin.training.language import LanguageOptions
 
-    settings = {k: given[k] for k in ("criterion", "vocabulary", "threads")}
-    settings |= {
-        k: given[k] for k in ("window", "trigger_window", "trigger_pairs", "max_iter", "tol") if given[k] is not None
-    }
-    settings["features"] = tuple(name.strip() for name in given["features"].split(",") if name.strip())
-    settings["variances"] = _numbers("--variance", given["variances"], float, "trigram=2")
-    settings["min_count"] = _min_count(given["min_counts"])
-    LanguageOptions(**settings)  # what is wrong with them is said before the text is read
-    classes = _classes(given["classes"], given["encoding"]) if given["classes"] else None
+    progress = shared.Progress(given["tol"], quiet or as_json)
+    model = LanguageModel(
+        features=tuple(name.strip() for name in given["features"].split(",") if name.strip()),
+        variances=_numbers("--variance", given["variances"], float, "trigram=2"),
+        min_count=_min_count(given["min_counts"]),
+        settings=shared.settings_of(given["settings"]),
+        callbacks=[progress],
+        **{name: given[name] for name in _PARAMETERS if given[name] is not None},
+    )
+    model.check()
+    model.classes = _classes(given["classes"], given["encoding"]) if given["classes"] else None
+    start = _load(given["start"]).model_ if given["start"] else None
     text = _read(data, given)
-    progress = shared.Progress(settings.get("tol", LanguageOptions.tol), quiet or as_json)
-    model = LanguageModel(**settings, classes=classes, tagged=given["tagged"], callbacks=[progress]).fit(text)
+    model.dev = _read(given["dev"], given) if given["dev"] else None
+    model.fit(text, start=start)
     progress.close()
     model.record_["data"] = shared.base_name(data)
     model.save(output)
@@ -105,6 +112,8 @@ def _report_training(record: dict[str, Any], seconds: float, output: str, as_jso
     keys = ("vocabulary", "documents", "sentences", "tokens", "n_features", "criterion", "iterations", "evaluations")
     summary = {k: record[k] for k in (*keys, "stopped", "converged")} | {"objective": record.get("objective")}
     summary |= {"cache": record.get("cache"), "seconds": seconds, "model": output}
+    scores = [i["score"] for i in record["history"] if i["score"] is not None]
+    summary |= {"dev_score": max(scores)} if scores else {}
     if as_json:
         shared.print_json(summary)
         return
@@ -112,8 +121,11 @@ def _report_training(record: dict[str, Any], seconds: float, output: str, as_jso
         f"{summary['documents']:,} documents, {summary['sentences']:,} sentences, {summary['tokens']:,} tokens, "
         f"{summary['vocabulary']:,} words, {summary['n_features']:,} features"
     )
-    counted = summary["criterion"] != "likelihood"
+    counted = summary["objective"] is None
     print(summary["stopped"] if counted else f"{summary['iterations']} iterations: {summary['stopped']}")
+    if scores:
+        best = summary["dev_score"]
+        print(f"best log-probability of a token of the held-out text: {best:.4f} (perplexity {math.exp(-best):.2f})")
     if summary["cache"]:
         print(f"cache {summary['cache']}")
     print(f"{seconds:.2f} s, model written to {output}")

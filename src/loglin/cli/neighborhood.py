@@ -33,7 +33,7 @@ def neighborhood_command(name, sentence, strings, limit, dot, output, as_json) -
     """
     from loglin.corpus.output import check_writable, write_atomically
     from loglin.drawing.lattice_svg import svg
-    from loglin.drawing.lattices import Drawing
+    from loglin.drawing.lattices import LatticeDrawing
     from loglin.neighborhoods import neighborhood
 
     if dot and (as_json or strings):
@@ -50,7 +50,7 @@ def neighborhood_command(name, sentence, strings, limit, dot, output, as_json) -
     if chosen.needs_corpus:
         raise LoglinError(f"the neighborhood {chosen.name} needs a corpus, not one sentence; use it in training")
     lattices, tokens = _lattice(chosen, words)
-    drawing = Drawing.of(lattices, 0, tokens)
+    drawing = LatticeDrawing.of(lattices, 0, tokens)
     if output is not None:
         write_atomically(output, svg(drawing, f"{chosen.name}: {' '.join(words)}").encode())
     listed = _listed(lattices, words, tokens, limit) if strings else None

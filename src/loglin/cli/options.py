@@ -11,24 +11,61 @@ from typing import Any
 import click
 
 from loglin.errors import LoglinError
-from loglin.optimize.optimizers import optimizers
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
 threads = click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
+
+
+class ColumnName(click.ParamType):
+    """A column's number or name."""
+
+    name = "column"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        try:
+            return int(value)
+        except ValueError:
+            return value
+
+
+class FormatName(click.ParamType):
+    """auto, a format of tagged text, or one of ``more``; the registry is asked when it is needed."""
+
+    name = "format"
+
+    def __init__(self, *more: str, attributes: bool = True):
+        self.more, self.attributes = more, attributes
+
+    def choice(self) -> click.Choice:
+        from loglin.corpus.formats import registered
+
+        return click.Choice(["auto", *(n for n, f in registered().items() if f.words or self.attributes), *self.more])
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        return value if value == "auto" else self.choice().convert(value, param, ctx)
+
+    def get_metavar(self, *args: Any, **kwargs: Any) -> str | None:
+        return self.choice().get_metavar(*args, **kwargs)
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list:
+        return self.choice().shell_complete(ctx, param, incomplete)
+
+
+class FormatOption(click.Option):
+    """An option whose help describes all formats, which are looked for when help is asked for."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from loglin.corpus.formats import described
+
+        self.help = described()
+        return super().get_help_record(ctx)
+
+
 label_column = click.option(
     "--label-column",
-    type=int,
-    default=-1,
-    show_default=True,
-    help="Column of the labels, from 0, or from -1 backwards.",
-)
-optimizer = click.option(
-    "--optimizer",
-    type=click.Choice(list(optimizers())),
-    default="auto",
-    show_default=True,
-    help="How weights are found.",
+    type=ColumnName(),
+    help="Column of the labels, from 0, or from -1 backwards, or its name; default: the last, in CoNLL-U UPOS.",
 )
 decoding = click.option(
     "--decoding",
@@ -40,14 +77,10 @@ beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so m
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )
-text_format = click.option(
-    "--format",
-    "text_format",
-    type=click.Choice(["auto", "conll", "crfsuite", "jsonl", "text"]),
-    default="auto",
-    help="Kind of file; auto goes by the name (.jsonl, .crfsuite, else columns). text: a sentence a line, with labels "
-    "word/TAG.",
-)
+text_format = click.option("--format", "text_format", cls=FormatOption, type=FormatName(), default="auto")
+
+
+GERUNDS = {"read": "reading", "features": "features", "train": "training"}  # parts of a command's seconds
 
 
 def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True) -> dict[str, Any]:
@@ -79,16 +112,6 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
             raise LoglinError(f"--set is {pair!r}; write NAME=VALUE, such as nota=selected")
         found[name.strip()] = value.strip()
     return found
-
-
-def criteria_help(structure: str) -> str:
-    """The criteria of a structure and their settings, as --help shows them below the options."""
-    from loglin.criteria.registry import criteria
-
-    parts = []
-    for name, kind in criteria(structure).items():
-        parts.append(f"\b\n{name}: {kind.line}" + "".join(f"\n    {line}" for line in kind.help().splitlines()))
-    return "Criteria, and their settings for --set:\n\n" + "\n\n".join(parts)
 
 
 def number_of(place: str, text: str, allowed: str) -> float:

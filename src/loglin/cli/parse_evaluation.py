@@ -97,7 +97,7 @@ def _is_model(path: str) -> bool:
     return start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
 
 
-def _parsed(model: str, right: list[Tree], given: dict) -> tuple[list[Tree], list[Tree], list[bool]]:
+def _parsed(model: str, right: list[Tree], given: dict) -> tuple[list[Tree], list[Tree | None], list[bool]]:
     """Gold trees that have words, what the model makes of these, and whether it covers them."""
     parser = loaded_parser(model, given["threads"], given["memory"])
     most = given["max_length"] or math.inf

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from loglin.cli.inspecting import record_lines
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -13,21 +14,24 @@ if TYPE_CHECKING:
     from loglin.models.parser import ParserModel
 
 
-def parser_overview(path: str, top: int, label: str | None) -> dict[str, Any]:
+def explain(model: ParserModel, path: str, *_: Any) -> None:
+    """Refuse: a parser is asked about a span."""
+    raise LoglinError(f"{path} is a parser, which is asked about a span; use loglin parse {path} --explain I-J")
+
+
+def overview(model: ParserModel, path: str, top: int, label: str | None) -> dict[str, Any]:
     """All that ``loglin inspect`` shows of a parser, for people and machines."""
     import numpy as np
 
     from loglin.grammars.symbols import base_label
-    from loglin.models.parser import ParserModel
 
-    model = ParserModel.load(path)
     labels = sorted({name for symbol in model.grammar.symbols for name in base_label(symbol)})
     if label is not None and label not in labels:
         some = ", ".join(labels[:20]) + ("…" if len(labels) > 20 else "")
         raise LoglinError(f"the parser has no label {label!r}; its labels are {some}")
     return {
         "model": path,
-        "task": "parse",
+        "task": model.kind.name,
         "labels": labels,
         "symbols": model.grammar.n_symbols,
         "rules": model.grammar.n_rules,
@@ -44,22 +48,22 @@ def parser_overview(path: str, top: int, label: str | None) -> dict[str, Any]:
     }
 
 
-def parser_lines(value: dict[str, Any], record_lines: list[str]) -> list[str]:
+def lines(value: dict[str, Any]) -> list[str]:
     """The overview for people."""
-    lines = [
+    page = [
         f"{value['model']}: parser, {value['bytes'] / 1e6:.2f} MB",
         f"{len(value['labels'])} labels: {' '.join(value['labels'])}",
         f"{value['symbols']:,} symbols, {value['rules']:,} rules, {value['tags']:,} tags, {value['words']:,} words",
         f"{value['features']:,} features ({value['active_features']:,} active); rules score: {value['decoding']}",
     ]
     if value["templates"]:
-        lines += ["", "templates", *(f"  {line}" for line in value["templates"])]
+        page += ["", "templates", *(f"  {line}" for line in value["templates"])]
     if value["label_rules"]:
-        lines += ["", "rules, base probability and weight"]
-        lines += [f"  {r['probability']:8.6f}  {r['weight']:+8.3f}  {r['rule']}" for r in value["label_rules"]]
+        page += ["", "rules, base probability and weight"]
+        page += [f"  {r['probability']:8.6f}  {r['weight']:+8.3f}  {r['rule']}" for r in value["label_rules"]]
     if value["weights"]:
-        lines += ["", "strongest weights", *(f"  {weight:+8.3f}  {name}" for name, weight in value["weights"])]
-    return [*lines, "", "training", *record_lines]
+        page += ["", "strongest weights", *(f"  {weight:+8.3f}  {name}" for name, weight in value["weights"])]
+    return [*page, "", "training", *record_lines(value["record"])]
 
 
 def _templates(model: ParserModel) -> list[str]:

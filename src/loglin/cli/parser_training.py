@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loglin.cli import options as shared
-from loglin.criteria.registry import criteria, criterion
+from loglin.cli import training_options as training
+from loglin.criteria.registry import criterion
 from loglin.criteria.trees import OnTrees
 from loglin.errors import LoglinError
 
@@ -23,15 +24,9 @@ _PARAMETERS = (
 )
 
 
-@click.command("parse-train", epilog=shared.criteria_help("forest"))
+@click.command("parse-train")
 @click.argument("data")
-@click.option(
-    "--criterion",
-    type=click.Choice(list(criteria("forest"))),
-    default="crf",
-    show_default=True,
-    help="How to estimate; pcfg counts.",
-)
+@training.criterion("forest", default="crf")
 @click.option("--template", help="File of span and word templates, or paper or spans; default: the criterion's.")
 @click.option("--grammar", help="Grammar file with rules to use in the place of those of DATA.")
 @click.option("--horizontal", type=click.IntRange(min=0), default=2, show_default=True, help="Siblings in new symbols.")
@@ -40,24 +35,18 @@ _PARAMETERS = (
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences.")
 @click.option("--unlabeled", help="Text without trees, learnt from besides DATA (mixture, em, contrastive).")
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
-@click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
-@click.option("--l2", type=click.FloatRange(min=0), help="L2 penalty, 1 / variance; default 1, m-estimation .06.")
-@click.option("--max-iter", type=click.IntRange(min=1), help="Default 200; of the perceptron 10 epochs.")
-@click.option(
-    "--tol",
-    type=click.FloatRange(min=0),
-    default=1e-3,
-    show_default=True,
-    help="Stop when the relative improvement still to come is less.",
-)
-@shared.optimizer
+@training.settings("forest")
+@training.optimizer
 @click.option("--dev", help="Held-out trees; training stops when the F1 of their sentences' trees no longer rises.")
-@click.option("--continue", "start", help="Start from the weights of this model.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@training.l1
+@click.option("--l2", type=click.FloatRange(min=0), help="L2 penalty, 1 / variance; default 1, m-estimation .06.")
+@training.max_iter("200, of the perceptron 10 epochs")
+@training.tol(1e-3)
+@training.start
+@training.seed
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("-o", "--output", required=True, help="Model file to write.")
+@training.quiet
+@training.output
 @click.option(
     "--format",
     "text_format",
@@ -79,7 +68,7 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     from loglin.estimators import Parser
 
     began = time.perf_counter()
-    inputs = [data, *(given[name] for name in ("template", "grammar", "unlabeled", "dev"))]
+    inputs = [data, *(given[name] for name in ("template", "grammar", "unlabeled", "dev", "start"))]
     for path in filter(None, (output, save_grammar)):
         check_writable(path)
         shared.refuse_overwriting(path, *inputs)
@@ -150,19 +139,11 @@ def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, a
     if as_json:
         shared.print_json(summary)
         return
-    print(
+    about = (
         f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {record['symbols']:,} symbols, "
         f"{record['rules']:,} rules, {record['features']:,} features"
     )
-    print(f"objective {record['objective']:,.3f} after {record['iterations']} iterations: {record['stopped']}")
-    if "dev_score" in record:
-        print(f"F1 on the development data {record['dev_score']:.4f}")
-    memory = record["peak_memory_mb"]
-    print(
-        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f})"
-        + ("" if memory is None else f", {memory:.0f} MB")
-    )
-    print(f"model written to {output}")
+    training.print_summary(about, summary)
 
 
 COMMANDS = {"parse-train": parse_train_command}

@@ -205,7 +205,7 @@ def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator
     else:
         trees = [[parse] for parse in parser.parse(sentences, "max-recall" if asked.max_recall else "best")]
     for sentence, best in zip(sentences, trees, strict=True):
-        marks: dict | None = None
+        marks: Marks | None = None
         if asked.probabilities and best[0].complete:
             marks = {(label, i, j): p for label, i, j, p in parser.marginals(sentence)}
         yield best, marks

@@ -11,27 +11,33 @@ from loglin.cli import options as shared
 
 @click.command("reproduce")
 @click.argument("name", required=False)
-@click.option("--quick", is_flag=True, help="Less data, for a look; written beside the full results.")
-@click.option("--output", default="docs/results", show_default=True, help="Folder for the results.")
+@click.option("--quick", is_flag=True, help="Less data, for a look; its files are called NAME-quick.*.")
+@click.option("--output", metavar="DIR", help="Write NAME.json, NAME.md and the figures into this folder.")
 @shared.threads
 @shared.as_json
 def reproduce_command(name, quick, output, threads, as_json) -> None:
-    """Make the published table NAME with this library, or list the tables there are."""
+    """Make the published table NAME with this library and print it, or list the tables there are.
+
+    Nothing is written without --output.
+    """
     from loglin import reproduce
-    from loglin.reproduce.table import check_folder
 
     if name is None:
         _list(reproduce.TABLES, as_json)
         return
     reproduce.module_of(name)
-    check_folder(output, name, quick)
+    if output is not None:
+        reproduce.check_output(name, output, quick)
     table = reproduce.run(name, quick, (lambda line: None) if as_json else _progress, threads)
-    written = table.save(output)
+    written = [] if output is None else table.save(output)
     if as_json:
         shared.print_json(table.as_dict())
         return
     print(table.text())
-    print(f"written to {', '.join(map(str, written))}")
+    if written:
+        print(f"written to {', '.join(map(str, written))}")
+    else:
+        print("nothing was written; --output DIR writes the table and its figures into a folder")
 
 
 def _list(tables: dict[str, tuple[str, str]], as_json: bool) -> None:

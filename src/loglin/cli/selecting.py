@@ -1,18 +1,20 @@
-"""loglin train --grid: trials over values of options and settings, and the one to keep."""
+"""loglin train --grid: the values of options and settings to try."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loglin.corpus.files import detected_format
 from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.criteria.criterion import Criterion
 
 GRID = ("l1", "l2", "tol", "cutoff", "seed")  # what --grid may name besides settings
 
 
-def grid_of(given: dict, criterion: str) -> dict[str, list]:
+def grid_of(given: dict, criterion: Criterion) -> dict[str, list]:
     """What --grid names, with its values, or an error before anything is trained."""
-    from loglin.training.selection import check_grid, parted
+    from loglin.training.selection import check_grid, separated
 
     grid: dict[str, list] = {}
     for text in given["grid"]:
@@ -25,7 +27,7 @@ def grid_of(given: dict, criterion: str) -> dict[str, list]:
     if not grid:
         return grid
     check_grid(grid, criterion, given["dev"])
-    inside, outside = parted(grid, criterion)
+    inside, outside = separated(grid, criterion)
     unknown = [name for name in outside if name not in GRID] + ["labels"] * ("labels" in inside)
     if unknown:
         raise LoglinError(
@@ -42,25 +44,3 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-def selected(grid: dict[str, list], train_one: Any, options: Any, n_columns: int, given: dict) -> Any:
-    """Trials over the grid, each with its criterion on the held-out text."""
-    from dataclasses import replace
-
-    from loglin.decoding.chains import Decoder
-    from loglin.training.selection import parted, select
-    from loglin.training.tagger_evaluation import read_labeled
-
-    def train(parameters: dict) -> Any:
-        inside, outside = parted(parameters, options.criterion)
-        model = train_one(replace(options, settings={**(options.settings or {}), **inside}, **outside))
-        model.record |= {"columns": n_columns, "label_column": given["label_column"]}
-        return model
-
-    def accuracy(model: Any) -> float:
-        decoder = Decoder(model, given["threads"])
-        kind = detected_format(given["gold"], given["text_format"])
-        return read_labeled(decoder, given["gold"], kind, given["encoding"], None).report(decoder).telling_accuracy
-
-    return select(grid, train, accuracy if given["gold"] else None)

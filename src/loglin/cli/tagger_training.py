@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from loglin.cli import options as shared
-from loglin.cli.selecting import grid_of, selected
-from loglin.cli.tagging import require_tagger
-from loglin.corpus.files import detected_format
-from loglin.criteria.settings import CRITERIA, LATENT
+from loglin.cli import training_options as training
+from loglin.cli.selecting import grid_of
 from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.corpus.columns import Corpus
+    from loglin.corpus.tagged import LabeledText
+    from loglin.estimators.tagger import Tagger
+
+_PARAMETERS = (
+    "criterion", "template", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff", "all_features",
+    "max_iter", "tol", "threads", "seed", "dtype", "dev_metric",
+)  # fmt: skip
 
 
 @click.command("train")
@@ -23,9 +29,9 @@ from loglin.errors import LoglinError
     "--template",
     help="Template file (CRF++ / Wapiti syntax); default: words and spelling; trigram where labels are hidden.",
 )
-@click.option("--criterion", default="crf", show_default=True, help="How to estimate: " + ", ".join(CRITERIA) + ".")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
-@shared.optimizer
+@training.criterion("chain", default="crf")
+@training.settings("chain")
+@training.optimizer
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
 @click.option("--unlabeled", help="Text without labels, learnt from besides DATA (criterion mixture or em).")
 @click.option(
@@ -41,23 +47,13 @@ from loglin.errors import LoglinError
     help="Where labels are hidden: try these values of an option or setting, keep the best on the text --dev.",
 )
 @click.option("--gold", help="With --grid: labelled text, to show the accuracy of every trial beside its criterion.")
-@click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
+@training.l1
 @click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
-@click.option("--max-iter", type=click.IntRange(min=1), default=1000, show_default=True)
+@training.max_iter("1000, of the perceptron 10 epochs")
+@training.tol(5e-4)
 @click.option(
-    "--tol",
-    type=click.FloatRange(min=0),
-    default=5e-4,
-    show_default=True,
-    help="Stop when the relative improvement still to come is less.",
-)
-@click.option(
-    "--min-count",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Leave out rarer attributes.",
+    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
 )
 @click.option(
     "--cutoff",
@@ -76,8 +72,8 @@ from loglin.errors import LoglinError
 @click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
-@click.option("--continue", "start", help="Start from the weights of this model.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@training.start
+@training.seed
 @click.option(
     "--dtype",
     type=click.Choice(["auto", "float32", "float64"]),
@@ -85,103 +81,108 @@ from loglin.errors import LoglinError
     help="Precision of the sums.",
 )
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("-o", "--output", required=True, help="Model file to write.")
+@training.quiet
+@training.output
 @shared.label_column
 @shared.text_format
 @shared.encoding
 @shared.threads
 @shared.as_json
-@click.pass_context
-def train_command(context, data, template, output, as_json, **given) -> None:
+def train_command(data, output, as_json, **given) -> None:
     """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model.
 
     The criteria contrastive, em and marginal-likelihood learn from text without labels.
     """
     from loglin.corpus.output import check_writable
+    from loglin.estimators.selection import select_tagger
 
     began = time.perf_counter()
     check_writable(output)
-    shared.refuse_overwriting(
-        output, data, given["dev"], template, given["dictionary"], given["unlabeled"], given["gold"]
-    )
-    chosen = context.get_parameter_source("label_column") is not click.core.ParameterSource.DEFAULT
-    given["raw_label_column"] = given["label_column"] if chosen else None
-    given["dictionary"] = shared.dictionary_of(given["dictionary"], given["encoding"])
-    from loglin.models.chain import Model
-    from loglin.training.chains import peak_memory_mb, train
-
-    options = _options(given)
-    grid = grid_of(given, options.criterion)
-    seconds: dict[str, float] = {}
-    source, held = _read(data, template, options, given)
-    seconds["read"] = time.perf_counter() - began
-    design, extractor, labels, gold = source.prepare(given["min_count"], options)
-    dev = None
-    if given["dev"] and held is None:
-        from loglin.training.tagger_files import development
-
-        dev = development(given["dev"], source, extractor, labels, given)
-    start = require_tagger(Model.load(given["start"]), given["start"]) if given["start"] else None
-    seconds["features"] = time.perf_counter() - began - seconds["read"]
+    inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start")
+    shared.refuse_overwriting(output, data, *(given[name] for name in inputs))
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
-
-    def train_one(chosen: Any) -> Any:
-        more = {"start": start, "development": dev, "callback": progress, "held": held}
-        return train(design, extractor, labels, gold, chosen, **more)
-
-    trials = selected(grid, train_one, options, source.n_columns, given) if grid else None
-    model = train_one(options) if trials is None else trials.selected.model
+    tagger = _tagger(given, progress)
+    grid = grid_of(given, tagger.chosen_criterion())
+    start = _start(given["start"])
+    text = _read(data, tagger, given)
+    tagger.dev = _held_out(tagger, text, given)
+    seconds, trials = {"read": time.perf_counter() - began}, None
+    if grid:
+        gold = _gold(given) if given["gold"] else None
+        tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
+    else:
+        tagger.fit(text.inputs, text.targets(), start=start)
     progress.close()
-    seconds["train"] = model.record["train_seconds"]
-    model.record["columns"] = source.n_columns
-    model.record["label_column"] = given["label_column"]
-    model.record["data"] = shared.base_name(data)
-    model.save(output, given["half"])
+    model = tagger.model_
+    train = model.record["train_seconds"]
+    seconds |= {"features": max(0.0, time.perf_counter() - began - seconds["read"] - train), "train": train}
+    model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
+    tagger.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
-    if trials is not None and not as_json:
+    found = training.summary(model.record, seconds, output, labels=len(model.labels))
+    if as_json:
+        shared.print_json(found | ({"selection": trials.as_dict()} if trials is not None else {}))
+        return
+    if trials is not None:
         print(trials.report())
-    _summarize(model, seconds, peak_memory_mb(), output, as_json, {} if trials is None else trials.as_dict())
+    about = (
+        f"{found['sentences']:,} sentences, {found['tokens']:,} tokens, {found['labels']} labels, "
+        f"{found['n_features']:,} features"
+    )
+    training.print_summary(about, found)
 
 
-def _options(given: dict) -> Any:
-    """What training is asked to do."""
-    from loglin.training.options import Options, default_order
+def _tagger(given: dict, progress: Any) -> Tagger:
+    """What training is asked to do, checked before any data are read."""
+    from loglin.estimators.tagger import Tagger
 
-    names = ("criterion", "optimizer", "neighborhood", "l1", "l2", "all_features", "cutoff", "dictionary", "max_iter")
-    names += ("tol", "threads", "seed", "dtype", "dev_metric")
-    given["order"] = given["order"] or default_order(given["criterion"])
-    settings = shared.settings_of(given["settings"])
-    return Options(settings=settings, order=given["order"], **{name: given[name] for name in names})
+    tagger = Tagger(
+        dictionary=shared.dictionary_of(given["dictionary"], given["encoding"]),
+        settings=shared.settings_of(given["settings"]),
+        callbacks=[progress],
+        **{name: given[name] for name in _PARAMETERS},
+    )
+    tagger.check()
+    return tagger
 
 
-def _read(data: str, template: str | None, options: Any, given: dict) -> tuple[Any, Any]:
-    """Training data, and held-out text where labels are hidden."""
-    from loglin.features.read import read_templates
-    from loglin.training.options import hidden_template
-    from loglin.training.tagger_files import has_labels, read_hidden, read_raw, read_training
+def _start(path: str | None) -> Any:
+    """The model to start from."""
+    if path is None:
+        return None
+    from loglin.cli.tagging import require_tagger
+    from loglin.models.chain import Model
 
-    if options.criterion not in LATENT:
+    return require_tagger(Model.load(path), path)
+
+
+def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
+    """Training data: labelled, or with labels that are hidden but for what annotation says."""
+    from loglin.corpus import formats, tagged
+    from loglin.corpus.columns import Corpus
+
+    how = {name: given[name] for name in ("encoding", "label_column", "scheme", "partial")}
+    if not tagger.hides_labels:
         if given["unlabeled"]:
             raise LoglinError(
-                f"--unlabeled is given, but criterion {options.criterion} learns from labels alone; take mixture or em"
+                f"--unlabeled is given, but criterion {given['criterion']} learns from labels alone; take mixture or em"
             )
-        kind = detected_format(data, given["text_format"])
-        templates = read_templates(template) if template or kind in ("conll", "text") else None
-        return read_training(data, kind, templates, given), None
-    kind = detected_format(data, given["text_format"], has_labels(given))
-    templates = read_templates(template or hidden_template(options.order))
-    source = read_hidden(data, kind, templates, given)
-    if kind == "text" and given["text_format"] == "auto":
-        _refuse_columns(data, source.inputs.offsets)
-    if not given["dev"]:
-        return source, None
-    held_kind = detected_format(given["dev"], given["text_format"], labeled=False)
-    return source, read_raw(given["dev"], held_kind, given["encoding"], given["raw_label_column"])
+        form = formats.detected(data, given["text_format"])
+        text = tagged.read_labeled(data, form, columns=given["template"] is not None, **how)
+        if given["template"] is not None and not isinstance(text.inputs, Corpus):
+            raise LoglinError(f"{data} holds attributes already; leave out --template")
+        return text
+    labeled = bool(given["unlabeled"]) or given["partial"] or tagger.chosen_criterion().needs_some_labels
+    form = formats.detected(data, given["text_format"], labeled)
+    text = tagged.read_hidden(data, form, labeled=labeled, unlabeled=given["unlabeled"], **how)
+    if form.raw_endings and given["text_format"] == "auto":
+        _refuse_columns(data, text.inputs)
+    return text
 
 
-def _refuse_columns(path: str, offsets: Any) -> None:
+def _refuse_columns(path: str, corpus: Any) -> None:
     """Lines that all have the same few words are columns whose name says text."""
+    offsets = corpus.offsets
     lengths = {int(n) for n in offsets[1:] - offsets[:-1]}
     if len(offsets) > 20 and len(lengths) == 1 and (n := lengths.pop()) <= 5:
         raise LoglinError(
@@ -190,36 +191,37 @@ def _refuse_columns(path: str, offsets: Any) -> None:
         )
 
 
-def _summarize(model: Any, seconds: dict, memory: float, output: str, as_json: bool, selection: dict) -> None:
-    """What training did, for people or programs."""
-    record = model.record
-    keys = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
-    summary = {k: record[k] for k in keys}
-    summary |= {"labels": len(model.labels), "sentences": record["sentences"], "tokens": record["tokens"]}
-    summary |= {"seconds": seconds, "peak_memory_mb": memory, "threads": record["threads"], "model": output}
-    more = {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
-    summary |= {k: None if v in (math.inf, -math.inf) else v for k, v in more.items()}  # JSON has no infinity
-    if record["history"] and record["history"][-1]["score"] is not None:
-        summary["dev_score"] = max(i["score"] for i in record["history"])
-    if as_json:
-        shared.print_json(summary | ({"selection": selection} if selection else {}))
-        return
-    for warning in record.get("warnings", ()):
-        print(f"warning: {warning}", file=sys.stderr)
-    print(
-        f"{summary['sentences']:,} sentences, {summary['tokens']:,} tokens, {summary['labels']} labels, "
-        f"{summary['n_features']:,} features"
+def _held_out(tagger: Tagger, text: LabeledText, given: dict) -> Any:
+    """Held-out data in the same form as the training data: inputs and labels, or text where labels are hidden."""
+    from loglin.corpus import formats, tagged
+    from loglin.corpus.columns import Column, Corpus
+
+    path, encoding, column = given["dev"], given["encoding"], given["label_column"]
+    if path is None:
+        return None
+    if tagger.hides_labels:
+        form = formats.detected(path, given["text_format"], labeled=False)
+        return tagged.read_raw(path, form, encoding=encoding, label_column=column)
+    form, columns = formats.detected(path, given["text_format"]), given["template"] is not None
+    held = tagged.read_labeled(
+        path, form, encoding=encoding, label_column=column, scheme=given["scheme"], columns=columns
     )
-    print(f"objective {summary['objective']:,.3f} after {summary['iterations']} iterations: {summary['stopped']}")
-    if "map" in record:
-        print(f"log-likelihood {record['log_likelihood']:,.3f}, with the prior (MAP) {record['map']:,.3f}")
-    if "held_criterion" in record:
-        print(f"criterion on the held-out text {record['held_criterion']:,.3f}")
-    print(
-        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, features {seconds['features']:.2f}, "
-        f"training {seconds['train']:.2f}), {summary['peak_memory_mb']:.0f} MB, {summary['threads']} threads"
-    )
-    print(f"model written to {output}")
+    if held.n_columns != text.n_columns:
+        raise LoglinError(f"{path} has {held.n_columns} columns, the training data {text.n_columns}; give as many")
+    if isinstance(held.inputs, Corpus) != isinstance(text.inputs, Corpus):
+        raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
+    if not isinstance(held.labels, Column):
+        tagged.require_certain(path, held.labels, "held-out data need certain labels")
+    return held.inputs, held.targets()
+
+
+def _gold(given: dict) -> tuple[Corpus | list, list]:
+    """Labelled text to compare every trial with."""
+    from loglin.corpus import formats, tagged
+
+    form = formats.detected(given["gold"], given["text_format"])
+    text = tagged.read_labeled(given["gold"], form, encoding=given["encoding"], label_column=given["label_column"])
+    return text.inputs, text.sequences()
 
 
 COMMANDS = {"train": train_command}

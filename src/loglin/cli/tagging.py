@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from loglin.cli import options as shared
-from loglin.corpus.files import detected_format
-from loglin.errors import LoglinError
 
 
 @click.command("tag")
@@ -44,29 +43,31 @@ def tag_command(
 ) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored.
 
-    Of plain text (--format text) every word becomes word/TAG.
+    Of plain text (--format text) every word becomes word/TAG; in CoNLL-U labels stand in the column that the model
+    was trained on, else in UPOS, and all else stays as it is.
     """
-    from loglin.corpus import conll
     from loglin.corpus.files import ReadAhead
+    from loglin.corpus.formats import Stretch, detected
     from loglin.corpus.output import check_writable, write_atomically
     from loglin.decoding.chains import Decoder
+    from loglin.decoding.tagged_text import tagged
     from loglin.models.chain import Model
-    from loglin.training.tagger_files import tagged
 
     if output:
         check_writable(output)
         shared.refuse_overwriting(output, file, model)
-    kind = detected_format(file, text_format)
-    blocks = conll.blocks(file, encoding) if kind == "conll" else None
-    if blocks is not None and threads != 1:
-        blocks = ReadAhead(blocks)  # while the model is opened, and then while a block is tagged
+    form = detected(file, text_format)
+    stretches: Iterator[Stretch] = form.stretches(file, encoding)
+    if form.ahead and threads != 1:
+        stretches = ReadAhead(stretches)  # while the model is opened, and then while a stretch is tagged
     trained = require_tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal tokens
-        for count, piece in tagged(decoder, file, kind, encoding, marginals, nbest, as_json, blocks):
+        asked = {"marginals": marginals, "nbest": nbest, "json": as_json}
+        for count, piece in tagged(decoder, file, form, encoding, stretches=stretches, **asked):
             tokens += count
             yield piece
 
@@ -89,7 +90,7 @@ def tag_command(
 @shared.decoding
 @shared.beam
 @shared.dictionary
-@click.option("--label-column", type=int, help="Column of the labels; default: as in training.")
+@click.option("--label-column", type=shared.ColumnName(), help="Column of the labels; default: as in training.")
 @click.option(
     "--mapping",
     type=click.Choice(["none", "many-to-one", "one-to-one"]),
@@ -122,16 +123,17 @@ def eval_command(
     With --mapping, --words or --marginals: accuracy on all words and on those that the model's dictionary leaves a
     choice, V-measure and variation of information, for models learnt without labels.
     """
+    from loglin.corpus.formats import detected
     from loglin.decoding.chains import Decoder
+    from loglin.evaluation.tagged_text import read_labeled
     from loglin.models.chain import Model
-    from loglin.training.tagger_evaluation import read_labeled
 
     trained = require_tagger(Model.load(model), model)
     decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
-    kind, began = detected_format(file, text_format), time.perf_counter()
-    data = read_labeled(decoder, file, kind, encoding, label_column)
+    form, began = detected(file, text_format), time.perf_counter()
+    data = read_labeled(decoder, file, form, encoding, label_column)
     if mapping or marginals or words is not None:
-        result = data.report(decoder, mapping or "none", marginals)
+        result: Any = data.report(decoder, mapping or "none", marginals)
         value, text = result.as_dict(), result.report(words or 0)
         value["errors"] = value["errors"][: words or 0]
     else:
@@ -149,8 +151,8 @@ def eval_command(
 
 
 def require_tagger(model, path):
-    if model.task != "tag":
-        raise LoglinError(f"{path} classifies single examples; use loglin classify")
+    if not model.kind.has_transitions:
+        raise model.kind.refusal(path)
     return model
 
 

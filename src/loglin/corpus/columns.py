@@ -49,6 +49,13 @@ class Corpus:
             )
         return self.columns[index]
 
+    def strings(self, index: int) -> list[list[str]]:
+        """One column, sentence by sentence."""
+        if not self.n_tokens:
+            return [[]] * self.n_sentences
+        found, cuts = self.column(index).strings(), self.offsets.tolist()
+        return [found[b:e] for b, e in pairwise(cuts)]
+
     def sentences(self) -> list[list[tuple[str, ...]]]:
         """The corpus as Python objects: for each sentence its tokens as tuples of strings."""
         rows = list(zip(*(c.strings() for c in self.columns), strict=True))

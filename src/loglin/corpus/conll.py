@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, concatenate
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.output import write_atomically
+from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.kernels import text as kernels
@@ -28,6 +30,38 @@ class Block:
     line_end: np.ndarray
     corpus: Corpus
     separator: int  # the byte between columns, for writing
+
+    @property
+    def n_sentences(self) -> int:
+        return self.corpus.n_sentences
+
+    def inputs(self, layout: Layout) -> Corpus:
+        return feature_columns(self.corpus, layout)
+
+    def sentences(self) -> list[list[str]]:
+        return self.corpus.strings(0)
+
+    def labeled(self, codes: np.ndarray, labels: list[str], layout: Layout) -> bytes:
+        return with_labels(self, codes, Vocabulary.of(labels)) if len(codes) else self.text.tobytes()
+
+    def detailed(self, answers: Iterable[list[Answer]], labels: list[str], several: bool) -> bytes:
+        """Every answer below its rank and probability, if there are several; tokens with probabilities of labels."""
+        lines, separator = [], chr(self.separator)
+        begins, ends, first = self.line_begin.tolist(), self.line_end.tolist(), 0
+        for ranked in answers:
+            for rank, (codes, probability, rows) in enumerate(ranked):
+                if several:
+                    lines.append(f"# {rank} {probability:.6f}")
+                for t, code in enumerate(codes.tolist()):
+                    extra = [labels[code]]
+                    if rows is not None:
+                        extra = [f"{labels[code]}:{rows[t, code]:.6f}"]
+                        extra += [f"{y}:{p:.6f}" for y, p in zip(labels, rows[t], strict=True)]
+                    text = self.text[begins[first + t] : ends[first + t]].tobytes().decode()
+                    lines.append(separator.join([text, *extra]))
+                lines.append("")
+            first += len(ranked[0].codes)
+        return "".join(line + "\n" for line in lines).encode()
 
 
 def read(path: str | os.PathLike, encoding: str = "utf-8") -> Corpus:
@@ -125,3 +159,66 @@ def write(path: str | os.PathLike, corpus: Corpus, separator: str = " ") -> None
         lines.extend(separator.join(token) for token in sentence)
         lines.append("")
     write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+
+def without_column(corpus: Corpus, column: int) -> Corpus:
+    """The corpus without its label column."""
+    chosen = range(len(corpus.columns))[column]
+    rest = [c for i, c in enumerate(corpus.columns) if i != chosen]
+    return Corpus(rest, corpus.offsets, corpus.source)
+
+
+def feature_columns(corpus: Corpus, layout: Layout) -> Corpus:
+    """The columns that the templates look at: a label column is taken away if there is one."""
+    found, trained, needed = len(corpus.columns), layout.columns, layout.needed
+    if found == trained:
+        return without_column(corpus, layout.label_column)
+    if found < needed or found > max(trained, needed):
+        raise LoglinError(
+            f"{corpus.source} has {found} columns, but the model was trained on {trained} (labels included) and "
+            f"looks at the first {needed}; give it the same columns, with or without labels"
+        )
+    return corpus
+
+
+class Conll(Format):
+    name = "conll"
+    line = "columns parted by blanks or tabs, a token a line, labels in --label-column, else in the last"
+    ahead = True
+
+    def labeled(
+        self, path: str, encoding: str, label_column: LabelColumn, columns: bool, layout: Layout | None = None
+    ) -> LabeledText:
+        corpus, number = read(path, encoding), self.position(path, label_column)
+        if layout is None:
+            if len(corpus.columns) < 2:
+                raise LoglinError(
+                    f"{path} has one column, so there are no labels to learn from; give at least a word and a label"
+                )
+            labels = corpus.column(number)
+            return LabeledText(without_column(corpus, number), labels, False, len(corpus.columns), number)
+        inputs = feature_columns(corpus, layout)
+        if len(inputs.columns) == len(corpus.columns):
+            raise LoglinError(
+                f"{path} has {len(corpus.columns)} columns and the model was trained on "
+                f"{layout.columns or None}: the labels to compare with are missing; add their column"
+            )
+        number = layout.label_column if label_column is None else number
+        return LabeledText(inputs, corpus.column(number), False, len(corpus.columns), number)
+
+    def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
+        corpus = read(path, encoding)
+        if len(corpus.columns) == 1 or label_column is None:
+            return corpus
+        number = self.position(path, label_column)
+        corpus.column(number)  # there is such a column
+        return without_column(corpus, number)
+
+    def stretches(self, path: str, encoding: str) -> Iterator[Block]:
+        return blocks(path, encoding)
+
+    def table(self, path: str, encoding: str) -> Corpus:
+        return read(path, encoding)
+
+
+FORMAT = Conll()

@@ -10,8 +10,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from loglin.corpus import sentences
+from loglin.corpus.columns import Corpus
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.formats import Format, LabelColumn, Layout
 from loglin.corpus.output import write_atomically
+from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
 Token = dict[str, float]
@@ -53,11 +57,11 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     return name, number
 
 
-def write(path: str | os.PathLike, sentences: Iterable[tuple[list[str], list[Token]]]) -> None:
+def write(path: str | os.PathLike, examples: Iterable[tuple[list[str], list[Token]]]) -> None:
     """Write sentences of (labels, attributes)."""
 
     def lines() -> Iterator[bytes]:
-        for labels, tokens in sentences:
+        for labels, tokens in examples:
             for label, token in zip(labels, tokens, strict=True):
                 fields = (_escape(n) + (f":{float(v)!r}" if v != 1 else "") for n, v in token.items())
                 yield ("\t".join([label, *fields]) + "\n").encode()
@@ -78,3 +82,25 @@ def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tup
         for line in block.decode().split("\n")[: None if not block.endswith(b"\n") else -1]:
             number += 1
             yield number, line.removesuffix("\r")
+
+
+class CRFsuite(Format):
+    name = "crfsuite"
+    line = "CRFsuite's attributes, a token a line, the label before the first tab; labels alone are written"
+    endings = (".crfsuite",)
+    words = False
+    attributes = True
+
+    def labeled(
+        self, path: str, encoding: str, label_column: LabelColumn, columns: bool, layout: Layout | None = None
+    ) -> LabeledText:
+        return sentences.labeled(path, read(path, encoding), False, layout)
+
+    def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
+        raise holds_attributes(path)
+
+    def stretches(self, path: str, encoding: str) -> Iterator[sentences.Batch]:
+        return sentences.batches(path, read(path, encoding))
+
+
+FORMAT = CRFsuite()

@@ -33,18 +33,6 @@ class _StandardInput(io.RawIOBase):
         return len(data)
 
 
-def detected_format(path: str, given: str = "auto", labeled: bool = True) -> str:
-    """conll, crfsuite, jsonl or text: as given, or by the file's name; .txt is plain text where no labels are due."""
-    if given != "auto":
-        return given
-    name = path.removesuffix(".gz")
-    if name.endswith((".jsonl", ".json", ".ndjson")):
-        return "jsonl"
-    if name.endswith(".txt") and not labeled:
-        return "text"
-    return "crfsuite" if name.endswith(".crfsuite") else "conll"
-
-
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
     try:

@@ -15,8 +15,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from loglin.corpus import sentences as objects
+from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.formats import Format, LabelColumn, Layout
 from loglin.corpus.output import write_atomically
+from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
 
@@ -125,3 +129,30 @@ def _check_finite(features: object, place: str) -> None:
 
 def write(path: str | os.PathLike, objects: Iterable[dict]) -> None:
     write_atomically(path, (json.dumps(o, ensure_ascii=False).encode() + b"\n" for o in objects))
+
+
+class JSONLines(Format):
+    name = "jsonl"
+    line = 'a line a sentence: {"tokens": [...], "labels": [...]}, tokens words, lists or attributes'
+    endings = (".jsonl", ".json", ".ndjson")
+    attributes = True
+    as_json = True
+
+    def labeled(
+        self, path: str, encoding: str, label_column: LabelColumn, columns: bool, layout: Layout | None = None
+    ) -> LabeledText:
+        return objects.labeled(path, sentences(path, encoding), columns, layout)
+
+    def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
+        found = [tokens for _, tokens in sentences(path, encoding) if tokens]
+        if any(isinstance(token, dict) for tokens in found for token in tokens):
+            raise holds_attributes(path)
+        if not found:
+            raise LoglinError(f"{path} holds no tokens; give at least one sentence")
+        return from_sentences(found, path)
+
+    def stretches(self, path: str, encoding: str) -> Iterator[objects.Batch]:
+        return objects.batches(path, sentences(path, encoding))
+
+
+FORMAT = JSONLines()

@@ -13,12 +13,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice
 
 import numpy as np
 
-from loglin.corpus.columns import Column, Corpus, encode_strings
+from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
 from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.formats import SENTENCES_AT_ONCE, Answer, Format, LabelColumn, Layout
+from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import EMPTY
 from loglin.errors import LoglinError
 
@@ -40,8 +42,7 @@ class Text:
 
     def sentences(self) -> list[list[str]]:
         """The words of every sentence."""
-        words, cuts = self.corpus.columns[0].strings(), self.corpus.offsets.tolist()
-        return [words[b:e] for b, e in pairwise(cuts)]
+        return self.corpus.strings(0)
 
     def part(self, begin: int, end: int) -> Text:
         """The sentences begin … end − 1, with what is left of their documents."""
@@ -162,3 +163,63 @@ def _corpus(sentences: Sequence[Sequence], source: str, tagged: bool) -> Corpus:
         return Corpus([Column(np.empty(0, np.int32), EMPTY)] * (2 if tagged else 1), offsets, source)
     fields = zip(*tokens, strict=True) if tagged else [tokens]
     return Corpus([encode_strings(field) for field in fields], offsets, source)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A stretch of a file: every line and its tokens, none where it is blank or has attributes."""
+
+    lines: list[tuple[str, list[str]]]
+    path: str
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.sentences())
+
+    def inputs(self, layout: Layout) -> Corpus:
+        return from_sentences(self.sentences(), self.path)
+
+    def sentences(self) -> list[list[str]]:
+        return [tokens for _, tokens in self.lines if tokens]
+
+    def labeled(self, codes: np.ndarray, labels: list[str], layout: Layout) -> bytes:
+        """The same lines, with a label behind every word; blank lines and attributes of documents stay."""
+        tags, number = checked_tags(labels), iter(codes.tolist())
+        out = (" ".join(f"{w}/{tags[next(number)]}" for w in tokens) if tokens else line for line, tokens in self.lines)
+        return "".join(line + "\n" for line in out).encode()
+
+    def detailed(self, answers: Iterable[list[Answer]], labels: list[str], several: bool) -> bytes:
+        raise NotImplementedError  # Format.cramped refuses it before
+
+
+class PlainText(Format):
+    name = "text"
+    line = "a sentence a line, with labels word/TAG"
+    raw_endings = (".txt",)
+    cramped = "word/TAG"
+
+    def labeled(
+        self, path: str, encoding: str, label_column: LabelColumn, columns: bool, layout: Layout | None = None
+    ) -> LabeledText:
+        corpus = _some(path, encoding, tagged=True)
+        return LabeledText(Corpus(corpus.columns[:1], corpus.offsets, corpus.source), corpus.columns[1], False, 2)
+
+    def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
+        return _some(path, encoding, tagged=False)
+
+    def stretches(self, path: str, encoding: str) -> Iterator[Lines]:
+        stream = lines(path, encoding)
+        while batch := list(islice(stream, SENTENCES_AT_ONCE)):
+            yield Lines(batch, path)
+
+
+def _some(path: str, encoding: str, tagged: bool) -> Corpus:
+    """The sentences of plain text, at least one; blank lines and documents mean nothing."""
+    corpus = read(path, encoding, tagged, blank_lines=False).corpus
+    if not corpus.n_tokens:
+        form = "word/TAG, parted by blanks" if tagged else "its tokens parted by blanks"
+        raise LoglinError(f"{path} holds no tokens; write a sentence a line, {form}")
+    return corpus
+
+
+FORMAT = PlainText()

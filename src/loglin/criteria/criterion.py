@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loglin.optimize.record import Result
-    from loglin.optimize.run import Run
+    from loglin.optimize.run import Make, Run
 
 REGISTRY: dict[tuple[str, str], type[Criterion]] = {}  # (structure, name) → criterion
 
@@ -42,6 +42,7 @@ class Way:
     solve: Callable[[np.ndarray | None, Run], Result]  # from these weights, or from where it likes
     model: Callable[[Any], Any]  # weights, or a generative model → a model
     finished: Callable[[Any], Any] | None = None  # the same for the weights to keep, where more is done for them
+    objective: Make | None = None  # what is minimized, of a precision; None: the criterion has another way
 
     def keep(self, learned: Any) -> Any:
         """The trained model."""

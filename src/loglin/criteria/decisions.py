@@ -51,8 +51,7 @@ def decision_way(
     elif one_class is not None:
         return minimizing(p, partial(one_class, p), start)
     else:
-        if not sets.all_certain:
-            raise LoglinError(f"criterion {criterion.name} needs one certain class for every example; take likelihood")
+        problem.require_labels(criterion.name)
         sets = LabelSets(sets.allowed())
 
     def make(dtype: type) -> IndependentLosses:

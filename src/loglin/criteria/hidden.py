@@ -63,6 +63,7 @@ class HiddenLabels(Criterion):
     needs = Annotation.HIDDEN
     defaults = Defaults(order=2)
     concave = False
+    needs_some_labels: ClassVar[bool] = False
     labels: int = whole(0, "how many labels there are, where neither text nor dictionary has any")
     starts: int = STARTS
     annealing: float = ANNEALING
@@ -149,7 +150,11 @@ class OnLattices(HiddenLabels):
         from loglin.criteria.criterion import Way
 
         self.check_text(problem)
-        return Way(lambda first, run: self._solve(problem, first, run), problem.model)
+        return Way(
+            lambda first, run: self._solve(problem, first, run),
+            problem.model,
+            objective=lambda dtype: self.objective(problem),
+        )
 
     def _solve(self, problem: ChainProblem, first: Any, run: Any) -> Any:
         """Weights from one start or the best of several; the first is at zero unless that is a saddle."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loglin.generative.hmm import HMM
-    from loglin.optimize.run import Run
+    from loglin.optimize.run import Make, Run
     from loglin.problems.chains import ChainProblem
     from loglin.problems.trees import TreeProblem
 
@@ -38,7 +38,7 @@ class MEstimation(Counted, Initialized):
     line = "exponential loss against a base model's expectations (Smith, Vail & Lafferty 2007)"
     structures = ("chain",)
     base: Any = word_or_object(*BASES, other="the file of a model that has one", help="the base model q0")
-    base_order: int = choice(2, 1, help="how many labels a label of the base model looks back")
+    base_order: int = choice(1, 2, default=2, help="how many labels a label of the base model looks back")
     keep_base: bool = flag(True, "the model is q0 · exp(w·f), not exp(w·f) alone")
     input_features: bool = flag(False, "each attribute has a weight besides those with its labels")
     samples: int = whole(10_000, "of base=sampled: sentences drawn")
@@ -54,7 +54,10 @@ class MEstimation(Counted, Initialized):
         def solve(first: np.ndarray | None, run: Run) -> Any:
             return self._solve(problem, base, first, run)
 
-        return Way(solve, lambda weights: problem.model(weights, kept))
+        def objective(dtype: type) -> Any:
+            return self.loss(problem, base, run.seed)(dtype)
+
+        return Way(solve, lambda weights: problem.model(weights, kept), objective=objective)
 
     # ------------------------------------------------------------------ the base model
 
@@ -110,24 +113,29 @@ class MEstimation(Counted, Initialized):
 
     # ------------------------------------------------------------------ the loss
 
-    def _solve(self, problem: ChainProblem, base: HMM | None, first: np.ndarray | None, run: Run) -> Any:
+    def loss(self, problem: ChainProblem, base: HMM | None, seed: int = 0) -> Make:
+        """The loss with the base model's expectations, of any precision."""
         import numpy as np
 
         from loglin.objectives.exponential import ExponentialLoss, sentence_features
-        from loglin.optimize.minimize import minimize
-        from loglin.optimize.penalties import Penalties
-        from loglin.problems.base_features import check_bounded
 
-        p, expected = problem, self.expected_features(problem, base, run.seed)
+        p, expected = problem, self.expected_features(problem, base, seed)
         if not np.isfinite(expected).all():
             raise LoglinError(
                 "the base model's expectations are no finite numbers; it may not end its sentences: smooth it"
             )
         lists = sentence_features(p.design, p.gold, p.index, len(expected) > p.index.n_features)
 
-        def make(dtype: type) -> ExponentialLoss:
-            return ExponentialLoss(lists, expected, p.weight, dtype, p.threads)
+        return lambda dtype: ExponentialLoss(lists, expected, p.weight, dtype, p.threads)
 
+    def _solve(self, problem: ChainProblem, base: HMM | None, first: np.ndarray | None, run: Run) -> Any:
+        import numpy as np
+
+        from loglin.optimize.minimize import minimize
+        from loglin.optimize.penalties import Penalties
+        from loglin.problems.base_features import check_bounded
+
+        p, make = problem, self.loss(problem, base, run.seed)
         l1, l2 = penalties = p.penalties
         if not np.all(l2 > 0):
             check_bounded(make(np.float64), float(l1.min(initial=0.0)))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from loglin.criteria.criterion import Way
 from loglin.criteria.steps import StepByStep
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from loglin.optimize.run import Make, Run
     from loglin.problems.chains import ChainProblem
 
@@ -24,14 +22,8 @@ class MEMM(StepByStep):
     structures = ("chain",)
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        from loglin.optimize.minimize import minimize
-
         make = true_steps(problem)
-
-        def solve(first: np.ndarray | None, run: Run) -> Any:
-            return minimize(make, problem.penalties, run, first, problem.feature_name)
-
-        return self.step_way(problem, solve)
+        return self.step_way(problem, lambda first, run: (make, first), run)
 
 
 def true_steps(problem: ChainProblem, behind: bool = False) -> Make:

@@ -33,7 +33,7 @@ def minimizing(
         first = start if first is None else first
         return minimize(make, problem.penalties, run, first, problem.feature_name)
 
-    return Way(solve, lambda weights: problem.model(weights, base, decoding))
+    return Way(solve, lambda weights: problem.model(weights, base, decoding), objective=make)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Mixture(Contrastive):
 
     name = "mixture"
     line = "conditional likelihood of labelled sentences, contrastive estimation of the others (ibid. §6)"
+    needs_some_labels = True
     weight: float = number(1.0, "how much a sentence without labels counts")
 
     def sentence_weights(self, problem: ChainProblem) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from loglin.problems.request import ALL_PAIRS, FeatureRequest
 if TYPE_CHECKING:
     import numpy as np
 
+    from loglin.criteria.steps import Prepared
     from loglin.objectives.expansions import Expansions
     from loglin.optimize.record import Result
     from loglin.optimize.run import Run
@@ -46,14 +47,13 @@ class Piecewise(StepByStep):
         return "global" if self.nota == "all" else "nota"
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
+        import numpy as np
+
         from loglin.objectives.local import LocalLikelihood, true_instances, wrong_instances, wrong_sources
-        from loglin.optimize.minimize import minimize
 
         p = problem
 
-        def solve(first: np.ndarray | None, run: Run) -> Any:
-            import numpy as np
-
+        def prepared(first: np.ndarray | None, run: Run) -> Prepared:
             true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
             if self.nota == "selected":
                 first = _partly_trained(self.iterations, p, run) if first is None else first
@@ -66,15 +66,9 @@ class Piecewise(StepByStep):
                 share = min(1.0, self.rate / max(wrong.shape[1] - 1, 1))
                 wrong &= np.random.default_rng(run.seed).random(wrong.shape) < share
             instances = true.joined(wrong_instances(true, wrong, L))
-            return minimize(
-                lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads),
-                p.penalties,
-                run,
-                first,
-                p.feature_name,
-            )
+            return lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads), first
 
-        return self.step_way(problem, solve)
+        return self.step_way(problem, prepared, run)
 
 
 def _partly_trained(iterations: int, p: ChainProblem, run: Run) -> np.ndarray:

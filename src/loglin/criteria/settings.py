@@ -18,9 +18,9 @@ from loglin.errors import LoglinError
 NUMBER, WHOLE, FLAG = "a number", "a whole number", "true or false"
 
 
-def choice(*options: Any, help: str) -> Any:
-    """One of some words or numbers, the first by default."""
-    return field(default=options[0], metadata={"allowed": options, "help": help})
+def choice(*options: Any, help: str, default: Any = None) -> Any:
+    """One of some words or numbers, by default the first."""
+    return field(default=options[0] if default is None else default, metadata={"allowed": options, "help": help})
 
 
 def number(default: float, help: str) -> Any:

@@ -13,8 +13,10 @@ from loglin.criteria.settings import choice, whole
 if TYPE_CHECKING:
     import numpy as np
 
-    from loglin.optimize.run import Run
+    from loglin.optimize.run import Make, Run
     from loglin.problems.chains import ChainProblem
+
+    Prepared = tuple[Make, np.ndarray | None]  # an objective, and where to start
 
 DECODING = "how steps score: each normalized, as they are, normalized with none of the above, or scaled to one chain"
 
@@ -28,8 +30,10 @@ class StepByStep(Initialized):
         """How steps score when the model decodes."""
         return self.decoding
 
-    def step_way(self, problem: ChainProblem, solve: Callable[[np.ndarray | None, Run], Any]) -> Way:
-        """The way by ``solve``; scale factors are fitted at the end, if they are asked for."""
+    def step_way(self, problem: ChainProblem, prepared: Callable[[np.ndarray | None, Run], Prepared], run: Run) -> Way:
+        """The way of an objective that may depend on its start; scale factors are fitted at the end, if asked for."""
+        from loglin.optimize.minimize import minimize
+
         steps, beam = self.steps(), {"beam": self.beam} if self.beam else {}
         scaled = steps == "scaled"
         plain = beam if scaled or steps == "global" else {"steps": steps} | beam
@@ -38,7 +42,14 @@ class StepByStep(Initialized):
             scale = {"steps": steps, "scale": scale_factors(problem, weights).tolist()} if scaled else {}
             return problem.model(weights, None, scale | plain)
 
-        return Way(solve, lambda weights: problem.model(weights, None, plain), finished)
+        def solve(first: np.ndarray | None, run: Run) -> Any:
+            make, first = prepared(first, run)
+            return minimize(make, problem.penalties, run, first, problem.feature_name)
+
+        def model(weights: np.ndarray) -> Any:
+            return problem.model(weights, None, plain)
+
+        return Way(solve, model, finished, lambda dtype: prepared(None, run)[0](dtype))
 
 
 def scale_factors(problem: ChainProblem, weights: np.ndarray, strength: float = 10.0, steps: int = 10) -> np.ndarray:

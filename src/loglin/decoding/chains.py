@@ -17,6 +17,7 @@ from loglin.features.extract import TemplateExtractor
 from loglin.features.scoring import ROW_LABELS
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
+from loglin.kernels.sentences import Attributes
 from loglin.models.chain import Model
 from loglin.structures import Chain
 from loglin.structures.lattice import Lattices, Sites
@@ -110,46 +111,43 @@ class Decoder:
     # ------------------------------------------------------------------ weights, in either precision
 
     @cached_property
-    def _single(self) -> tuple:
-        return self._tables(np.float32)
+    def _single(self) -> kernels.Weights:
+        """Weights in single precision, with -inf for what the scheme forbids."""
+        model, L = self._laid_out(np.float32), self.index.n_labels
+        if self.legal is not None:
+            model.T[:, :L][~self.legal[0]] = -np.inf
+            for edge, allowed in zip(model.edges, self.legal[1:], strict=True):
+                edge[:L][~allowed] = -np.inf
+        return model
 
     @cached_property
-    def _double(self) -> tuple:
-        return self._tables(np.float64)
+    def _double(self) -> kernels.Weights:
+        return self._laid_out(np.float64)
 
-    def _tables(self, dtype: type) -> tuple:
-        """What kernels score with: lists of features and their places, the table, all weights, transitions."""
+    def _laid_out(self, dtype: type[np.floating]) -> kernels.Weights:
+        """The model's weights as kernels score with them."""
         index = self.index
-        weights = np.ascontiguousarray(self.model.weights, dtype)
+        weights: np.ndarray = np.ascontiguousarray(self.model.weights, dtype)
         places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
         n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
-        T = np.zeros((index.n_labels, self.width), dtype)
+        T, edges = np.zeros((index.n_labels, self.width), dtype), np.zeros((2, self.width), dtype)
         T[:, : index.n_labels] = self.transitions
-        return (index.ptr, index.labels, places, places.view(dtype)), table, weights, T
+        bigrams = (index.bigram_ptr, index.bigram_pairs, index.sizes[0])
+        return kernels.Weights(index.ptr, index.labels, places, places.view(dtype), table, weights, T, edges, *bigrams)
 
-    @cached_property
-    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Transitions, and scores of first and last labels (2, W), with -inf for what is illegal."""
-        L, T, edges = self.index.n_labels, self._single[3], np.zeros((2, self.width), np.float32)
-        if self.legal is None:
-            return T, edges
-        T = T.copy()
-        T[:, :L][~self.legal[0]] = -np.inf
-        for edge, allowed in zip(edges, self.legal[1:], strict=True):
-            edge[:L][~allowed] = -np.inf
-        return T, edges
-
-    def _attributes(self, design: Design, dtype: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return design.tokens.ptr, design.tokens.ids, design.tokens.values.astype(dtype)
+    def _attributes(self, design: Design, dtype: type) -> Attributes:
+        tokens, bigrams = design.tokens, design.bigrams
+        steps = (bigrams.ptr if len(self.index.bigram_pairs) else bigrams.ptr[:0], bigrams.ids)
+        return Attributes(design.offsets, tokens.ptr, tokens.ids, tokens.values.astype(dtype), *steps)
 
     # ------------------------------------------------------------------ labels
 
     def prepare(self) -> None:
         """Lay out weights and tables now rather than with the first sentence."""
         if self._quick:
-            _ = self._limits
+            _ = self._single
         if isinstance(self.model.extractor, TemplateExtractor):
             self.model.extractor.prepare()
 
@@ -172,34 +170,11 @@ class Decoder:
         if not self._quick:
             parts = [self._best_of(chain) for chain in self._limited_chains(design)]
             return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
-        lists, table, weights, _ = self._single
-        T, edges = self._limits
         out = np.empty(design.n_tokens, np.int32)
-        conditioned = len(self.index.bigram_pairs) > 0
-        bigrams = (design.bigrams.ptr if conditioned else design.bigrams.ptr[:0], design.bigrams.ids)
-        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
-        attributes = self._attributes(design, np.float32)
+        text, model, constant = self._attributes(design, np.float32), self._single, np.float32(self.constant)
         longest = int(np.diff(design.offsets).max(initial=1))
-        L = self.index.n_labels
         Threads(self.threads if design.n_tokens > 2000 else 1).map(
-            lambda b, e: kernels.best_labels(
-                b,
-                e,
-                design.offsets,
-                L,
-                attributes,
-                lists,
-                table,
-                weights,
-                T,
-                edges,
-                bigrams,
-                bigram_index,
-                np.float32(self.constant),
-                longest,
-                out,
-            ),
-            chunks_by_size(design.offsets),
+            lambda b, e: kernels.best_labels(b, e, text, model, constant, longest, out), chunks_by_size(design.offsets)
         )
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
@@ -258,10 +233,8 @@ class Decoder:
 
     def scores(self, design: Design) -> np.ndarray:
         """Scores of every token by label, (tokens, labels) float64."""
-        lists, table, weights, _ = self._double
         out = np.empty((design.n_tokens, self.index.n_labels))
-        attributes = self._attributes(design, np.float64)
-        kernels.all_scores(0, design.n_tokens, self.index.n_labels, attributes, lists, table, weights, out)
+        kernels.all_scores(self._attributes(design, np.float64), self._double, out)
         return out
 
     def chains(self, design: Design) -> Iterator[Chain]:
@@ -294,16 +267,17 @@ class Decoder:
     def _scored_chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence with the scores of the model's features and of its base model."""
         scores, L = self.scores(design), self.index.n_labels
-        _, _, weights, T = self._double
-        bigram_index = (self.index.bigram_ptr, self.index.bigram_pairs, self.index.sizes[0])
-        bigrams = (design.bigrams.ptr, design.bigrams.ids)
-        base = self.model.base.chain_parts(design.corpus) if self.model.base is not None else None
+        text, model = self._attributes(design, np.float64), self._double
+        base = None
+        if self.model.base is not None:
+            assert design.corpus is not None
+            base = self.model.base.chain_parts(design.corpus)
         for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
             transitions, trigrams, part = self.transitions, self._trigrams, scores[first:last]
             if len(self.index.bigram_pairs) and last - first > 1:
                 steps = np.empty((last - first - 1, L, self.width))
                 for t in range(first + 1, last):
-                    kernels.step_scores(t, bigrams, bigram_index, weights, L, T, steps[t - first - 1])
+                    kernels.step_scores(t, text, model, steps[t - first - 1])
                 transitions = steps[:, :, :L]
             if base is not None:
                 more, steps, triples = next(base)

@@ -1,4 +1,4 @@
-"""A word lattice as an SVG picture: left to right as in Fig. 1 of Smith and Eisner (2005), the sentence on top.
+"""A word lattice in SVG: left to right as in Fig. 1 of Smith and Eisner (2005), the sentence on top.
 
 A state's column is the length of the longest way to it, its row the number of arcs from the sentence's own path.
 Arcs bend around states; a label goes to that place on its arc that covers no state, no label and no other arc.
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loglin.drawing.lattices import Drawing
-from loglin.drawing.pictures import FONT, document, text_width, xml
+from loglin.drawing.lattices import LatticeDrawing
+from loglin.drawing.svg import FONT, document, text_width, xml
 from loglin.errors import LoglinError
 
 MOST = 500  # arcs in a picture
@@ -27,7 +27,9 @@ _WAY = np.linspace(0, 1, 65)
 
 
 @dataclass(frozen=True)
-class Label:
+class ArcLabel:
+    """The words at an arc and the place of their middle."""
+
     place: np.ndarray  # (2,): its middle
     lines: list[str]
 
@@ -40,14 +42,16 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Picture:
+class LatticePicture:
+    """The places of states, arcs and labels."""
+
     places: np.ndarray  # (states, 2)
     arcs: dict[tuple[int, int], np.ndarray]  # (3, 2): begin, control, end
-    labels: dict[tuple[int, int], Label]
+    labels: dict[tuple[int, int], ArcLabel]
 
 
-def svg(drawing: Drawing, title: str) -> str:
-    """The picture's file; more than MOST arcs are refused."""
+def svg(drawing: LatticeDrawing, title: str) -> str:
+    """The SVG file of a lattice; more than MOST arcs are refused."""
     if len(drawing.arcs) > MOST:
         raise LoglinError(
             f"the lattice has {len(drawing.arcs):,} arcs, too many for a picture (at most {MOST:,}); "
@@ -72,24 +76,24 @@ def svg(drawing: Drawing, title: str) -> str:
     return document((left, top, right, bottom), title, content)
 
 
-def layout(drawing: Drawing) -> Picture:
-    """Where everything stands: so far apart that labels cover no state, no label and, at best, no other arc."""
+def layout(drawing: LatticeDrawing) -> LatticePicture:
+    """The places of all parts: so far apart that labels cover no state, no label and, at best, no other arc."""
     grid, between = _grid(drawing), drawing.between()
     column = COLUMN + max([0.0, *(text_width(label) for labels in between.values() for label in labels)])
     lines = max([1, *map(len, between.values())])
-    tried: list[tuple[tuple[int, int], Picture]] = []
+    tried: list[tuple[tuple[int, int], LatticePicture]] = []
     for scale in SCALES if len(between) <= MANY else CROWDED:
         row = ROW * scale + FONT * (lines - 1)
         places = grid * [column * math.sqrt(scale), row]
         arcs = {pair: _arc(*pair, places, row) for pair in between}
         labels, faults = _labels(between, arcs, places)
-        tried.append((faults, Picture(places, arcs, labels)))
+        tried.append((faults, LatticePicture(places, arcs, labels)))
         if faults == (0, 0):
             break
     return min(tried, key=lambda one: one[0])[1]
 
 
-def _grid(drawing: Drawing) -> np.ndarray:
+def _grid(drawing: LatticeDrawing) -> np.ndarray:
     """Column and row of each state: (states, 2)."""
     n = len(drawing.final)
     own = set(drawing.observed) or set(range(n))
@@ -118,16 +122,16 @@ def _arc(q: int, r: int, places: np.ndarray, row: float) -> np.ndarray:
 
 def _labels(
     between: dict[tuple[int, int], list[str]], arcs: dict[tuple[int, int], np.ndarray], places: np.ndarray
-) -> tuple[dict[tuple[int, int], Label], tuple[int, int]]:
+) -> tuple[dict[tuple[int, int], ArcLabel], tuple[int, int]]:
     """Labels, those of the shortest arcs first; how many cover states or labels, and how much of other arcs they do."""
     taken = np.concatenate([places - RADIUS, places + RADIUS], axis=1)  # (boxes, 4)
     points = {pair: _points(arc) for pair, arc in arcs.items()}
     every = np.concatenate([np.empty((0, 2)), *points.values()])
     labels, overlapping, covering = {}, 0, 0
     for pair in sorted(between, key=lambda pair: float(np.linalg.norm(arcs[pair][2] - arcs[pair][0]))):
-        best, fewest = Label(_at(arcs[pair], 0.5), between[pair]), (1, 0)
+        best, fewest = ArcLabel(_at(arcs[pair], 0.5), between[pair]), (1, 0)
         for t in PLACES:
-            label = Label(_at(arcs[pair], t), between[pair])
+            label = ArcLabel(_at(arcs[pair], t), between[pair])
             left, top, right, bottom = label.box
             hits = (taken[:, 0] < right) & (taken[:, 2] > left) & (taken[:, 1] < bottom) & (taken[:, 3] > top)
             if hits.any():
@@ -169,7 +173,7 @@ def _curve(begin: np.ndarray, control: np.ndarray, end: np.ndarray, width: float
     return f'<path d="M{a:.1f} {b:.1f} Q{c:.1f} {d:.1f} {e:.1f} {f:.1f}" stroke-width="{width:g}"/>'
 
 
-def _circle(q: int, place: list[float], drawing: Drawing) -> str:
+def _circle(q: int, place: list[float], drawing: LatticeDrawing) -> str:
     x, y = place
     circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" fill="none" stroke="black"'
     width = ' stroke-width="2"' if q in drawing.observed else ""
@@ -178,7 +182,7 @@ def _circle(q: int, place: list[float], drawing: Drawing) -> str:
     return f'{circle.replace("none", "white", 1)} r="{RADIUS:g}"{width}/>{inner}{number}'
 
 
-def _text(label: Label, own: bool) -> str:
+def _text(label: ArcLabel, own: bool) -> str:
     bold = ' font-weight="bold"' if own else ""
     x, y = label.place.tolist()
     left, above, right, below = label.box

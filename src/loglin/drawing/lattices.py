@@ -1,4 +1,4 @@
-"""One word lattice for people: as lines of text, and for Graphviz."""
+"""A word lattice in the terminal, one state per line, and as a graph for Graphviz."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ FEW = 3  # members of a pool that are written out
 
 
 @dataclass(frozen=True)
-class Drawing:
+class LatticeDrawing:
+    """The states and labelled arcs of one word lattice."""
+
     arcs: list[tuple[int, str, int]]  # state, what is read, state
     final: list[int]  # of each state: 1 where a neighbor ends, 2 where the sentence does
     observed: list[int]  # the states of the sentence's own path; none if it is summed apart
 
     @classmethod
-    def of(cls, lattices: WordLattices, i: int, tokens: Sequence[Any]) -> Drawing:
-        """Lattice i; ``tokens`` are what its symbols stand for."""
+    def of(cls, lattices: WordLattices, i: int, tokens: Sequence[Any]) -> LatticeDrawing:
+        """The drawing of lattice i; ``tokens`` are what its symbols stand for."""
         first, last = int(lattices.states[i]), int(lattices.states[i + 1])
         names = [written(token) for token in tokens] + [_pool_name(pool.tolist(), tokens) for pool in lattices.pools]
         arcs = [
@@ -36,14 +38,14 @@ class Drawing:
         return cls(arcs, final, observed)
 
     def between(self) -> dict[tuple[int, int], list[str]]:
-        """What is read on the way from one state to the next."""
+        """The labels of the arcs from one state to another."""
         found: dict[tuple[int, int], list[str]] = {}
         for q, label, r in self.arcs:
             found.setdefault((q, r), []).append(label)
         return found
 
     def text(self) -> str:
-        """A line a state, with its arcs; * stands before the states of the sentence itself."""
+        """One line per state, with its arcs; * stands before the states of the sentence itself."""
         width = len(str(len(self.final)))
         ends = ["", "end of a neighbor", "end of the sentence"]
         lines = []
@@ -54,7 +56,7 @@ class Drawing:
         return "\n".join(lines)
 
     def dot(self) -> str:
-        """For Graphviz; the sentence's own path is bold."""
+        """The lattice in Graphviz's language; the sentence's own path is bold."""
         lines = ["digraph neighborhood {", "  rankdir=LR;", "  node [shape=circle];"]
         for q, final in enumerate(self.final):
             shape = ["shape=doublecircle"] if final else []

@@ -1,4 +1,4 @@
-"""Trees as an SVG picture: labels over the middle of their children, the words in one line at the bottom.
+"""Trees in SVG: labels over the middle of their children, the words in one line at the bottom.
 
 A mark that is a number is a probability, written below the label, and red where it is low, as is every mark in words.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from loglin.corpus.trees import Tree
-from loglin.drawing.pictures import FONT, document, text_width, xml
-from loglin.drawing.trees import Marks, Node, layout, nodes_of
+from loglin.drawing.svg import FONT, document, text_width, xml
+from loglin.drawing.trees import Marks, TreeNode, layout, nodes_of
 from loglin.errors import LoglinError
 
 ROW = 46  # from a level to the next
@@ -23,7 +23,9 @@ _CLEAR = 4.0  # between a text and the line to it
 
 
 @dataclass(frozen=True)
-class Text:
+class TreeText:
+    """A label, mark or word and its place."""
+
     content: str
     x: float  # center
     y: float  # base line
@@ -39,7 +41,9 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Line:
+class TreeLine:
+    """A line between two texts."""
+
     begin: tuple[float, float]
     end: tuple[float, float]
     color: str = "black"
@@ -47,15 +51,17 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Picture:
-    texts: list[Text]
-    lines: list[Line]
+class TreePicture:
+    """The places of all texts and lines of one tree."""
+
+    texts: list[TreeText]
+    lines: list[TreeLine]
     width: float
     height: float
 
 
 def svg(trees: Sequence[Tree], title: str, marks: Sequence[Marks | None] = ()) -> str:
-    """The picture's file, one tree below the other; ``marks`` are those of each tree."""
+    """The SVG file of trees, one below the other; ``marks`` are those of each tree."""
     if not trees or (marks and len(marks) != len(trees)):
         raise LoglinError(f"there are {len(trees)} trees to draw and marks of {len(marks)}; give as many, at least one")
     content, top, widest = [], 0.0, 0.0
@@ -66,42 +72,42 @@ def svg(trees: Sequence[Tree], title: str, marks: Sequence[Marks | None] = ()) -
     return document((-MARGIN, -MARGIN, widest + MARGIN, top - BETWEEN + MARGIN), title, content)
 
 
-def picture_of(tree: Tree, marks: Marks | None = None) -> Picture:
-    """Where everything stands."""
+def picture_of(tree: Tree, marks: Marks | None = None) -> TreePicture:
+    """The places of everything that is drawn of a tree."""
     nodes = nodes_of(tree, marks)
     centers, width = layout(nodes, _extents, GAP)
     bottom = ROW * (1 + max(node.depth for node in nodes)) + FONT
-    texts: list[Text] = []
-    lines: list[Line] = []
-    path: list[tuple[int, Text]] = []  # center and lowest text of the nodes above
+    texts: list[TreeText] = []
+    lines: list[TreeLine] = []
+    path: list[tuple[int, TreeText]] = []  # center and lowest text of the nodes above
     for node, x in zip(nodes, centers, strict=True):
         del path[node.depth :]
         color = RED if _is_low(node) else "black"
-        label = Text(node.label, x, ROW * node.depth + FONT, 1.0, color, bold=node.word is None)
-        lowest = Text(node.note, x, label.y + FONT * 0.95, SMALL, color) if node.note else label
+        label = TreeText(node.label, x, ROW * node.depth + FONT, 1.0, color, bold=node.word is None)
+        lowest = TreeText(node.note, x, label.y + FONT * 0.95, SMALL, color) if node.note else label
         texts += [label] if lowest is label else [label, lowest]
         if path:
             above, parent = path[-1]
-            lines.append(Line((above, parent.box[3] + _CLEAR), (x, label.box[1] - _CLEAR), color, _is_low(node)))
+            lines.append(TreeLine((above, parent.box[3] + _CLEAR), (x, label.box[1] - _CLEAR), color, _is_low(node)))
         if node.word is not None:
-            word = Text(node.word, x, bottom, 1.0)
+            word = TreeText(node.word, x, bottom, 1.0)
             texts.append(word)
-            lines.append(Line((x, lowest.box[3] + _CLEAR), (x, word.box[1] - _CLEAR), GRAY, dashed=True))
+            lines.append(TreeLine((x, lowest.box[3] + _CLEAR), (x, word.box[1] - _CLEAR), GRAY, dashed=True))
         path.append((x, lowest))
-    return Picture(texts, lines, width, bottom + FONT)
+    return TreePicture(texts, lines, width, bottom + FONT)
 
 
-def _is_low(node: Node) -> bool:
+def _is_low(node: TreeNode) -> bool:
     return isinstance(node.mark, str) or (node.mark is not None and node.mark < LOW)
 
 
-def _extents(node: Node) -> tuple[int, int]:
+def _extents(node: TreeNode) -> tuple[int, int]:
     """Half of the widest text on either side."""
     wide = max(1.1 * text_width(node.label), SMALL * text_width(node.note), text_width(node.word or ""))
     return ceil(wide / 2), ceil(wide / 2)
 
 
-def _drawn(picture: Picture) -> list[str]:
+def _drawn(picture: TreePicture) -> list[str]:
     drawn = []
     for line in picture.lines:
         (a, b), (c, d) = line.begin, line.end

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loglin.corpus.trees import Tree
-from loglin.drawing.pictures import columns, printable
+from loglin.drawing.svg import columns, printable
 
 GAP = 2  # columns between subtrees
 DEEPEST = 100  # levels that are drawn top-down
@@ -26,8 +26,8 @@ Marks = Mapping[Key, float | str]  # what is to be said about nodes: a probabili
 
 
 @dataclass(frozen=True)
-class Node:
-    """A node, where it stands, and what is said about it."""
+class TreeNode:
+    """A node of a tree that is drawn: its texts, its depth, its mark."""
 
     label: str
     word: str | None
@@ -48,7 +48,7 @@ class Node:
 
 
 def draw(tree: Tree, width: int = 80, marks: Marks | None = None) -> str:
-    """Lines of at most ``width`` columns if that is possible; ``marks`` are written behind labels."""
+    """The tree as lines of at most ``width`` columns if that is possible; ``marks`` are written behind labels."""
     nodes = nodes_of(tree, marks)
     if max(node.depth for node in nodes) <= DEEPEST:
         centers, wide = layout(nodes, _extents, GAP)
@@ -57,7 +57,7 @@ def draw(tree: Tree, width: int = 80, marks: Marks | None = None) -> str:
     return _indented(nodes)
 
 
-def nodes_of(tree: Tree, marks: Marks | None = None) -> list[Node]:
+def nodes_of(tree: Tree, marks: Marks | None = None) -> list[TreeNode]:
     """All nodes, top-down and left to right, with their marks."""
     nodes, depths = tree.nodes(), _depths(tree)
     spans = iter(tree.spans())
@@ -67,11 +67,13 @@ def nodes_of(tree: Tree, marks: Marks | None = None) -> list[Node]:
         position += node.word is not None
         mark = None if marks is None else marks.get((node.label, i, j), marks.get((i, j)))
         word = None if node.word is None else printable(node.word)
-        found.append(Node(printable(node.label) or NAMELESS, word, len(node.children), depth, mark))
+        found.append(TreeNode(printable(node.label) or NAMELESS, word, len(node.children), depth, mark))
     return found
 
 
-def layout(nodes: Sequence[Node], extents: Callable[[Node], tuple[int, int]], gap: int) -> tuple[list[int], int]:
+def layout(
+    nodes: Sequence[TreeNode], extents: Callable[[TreeNode], tuple[int, int]], gap: int
+) -> tuple[list[int], int]:
     """The center of every node, and how wide the tree is.
 
     ``extents`` are what a node's own text needs left and right of its center. Every subtree has a stretch of its own,
@@ -97,7 +99,7 @@ def layout(nodes: Sequence[Node], extents: Callable[[Node], tuple[int, int]], ga
     return _absolute(nodes, offsets, left), left + right
 
 
-def _absolute(nodes: Sequence[Node], offsets: Sequence[int], first: int) -> list[int]:
+def _absolute(nodes: Sequence[TreeNode], offsets: Sequence[int], first: int) -> list[int]:
     """Centers from the offsets of children; ``first`` is the topmost node's."""
     path: list[int] = []  # centers of the nodes above
     centers = []
@@ -120,13 +122,13 @@ def _depths(tree: Tree) -> list[int]:
 # ---------------------------------------------------------------------- in the terminal
 
 
-def _extents(node: Node) -> tuple[int, int]:
+def _extents(node: TreeNode) -> tuple[int, int]:
     """Columns before the middle one, and from it on."""
     wide = [columns(text) for text in (node.line, node.word) if text]
     return max((w - 1) // 2 for w in wide), max(w - (w - 1) // 2 for w in wide)
 
 
-def _top_down(nodes: Sequence[Node], centers: Sequence[int]) -> str:
+def _top_down(nodes: Sequence[TreeNode], centers: Sequence[int]) -> str:
     deepest = max(node.depth for node in nodes)
     rows: list[list[tuple[int, str]]] = [[] for _ in range(2 * deepest + 3)]  # of each row (column, text)
     below = _children(nodes)
@@ -141,7 +143,7 @@ def _top_down(nodes: Sequence[Node], centers: Sequence[int]) -> str:
     return "\n".join(map(_joined, rows))
 
 
-def _children(nodes: Sequence[Node]) -> list[list[int]]:
+def _children(nodes: Sequence[TreeNode]) -> list[list[int]]:
     """The numbers of every node's children."""
     below: list[list[int]] = [[] for _ in nodes]
     path: list[int] = []
@@ -178,7 +180,7 @@ def _joined(row: Sequence[tuple[int, str]]) -> str:
     return line
 
 
-def _indented(nodes: Sequence[Node]) -> str:
+def _indented(nodes: Sequence[TreeNode]) -> str:
     last = _are_last(nodes)
     lines = []
     path: list[str] = []  # what stands before the children of the nodes above
@@ -191,7 +193,7 @@ def _indented(nodes: Sequence[Node]) -> str:
     return "\n".join(lines)
 
 
-def _are_last(nodes: Sequence[Node]) -> list[bool]:
+def _are_last(nodes: Sequence[TreeNode]) -> list[bool]:
     """Whether each node is its parent's last child."""
     last = [True] * len(nodes)
     for children in _children(nodes):

@@ -34,15 +34,7 @@ def __getattr__(name: str) -> Any:
 
 def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel | Parser:
     """The estimator saved in a model file, ready to predict."""
-    from loglin.criteria.registry import criteria
-    from loglin.models.chain import Model, read_arrays
+    from loglin.models import kinds
 
-    task = read_arrays(path)[1].get("task")
-    if task in ("language", "parse"):
-        return __getattr__("LanguageModel" if task == "language" else "Parser").load(path)
-    model = Model.load(path)
-    if model.task == "tag":
-        return __getattr__("Tagger").from_model(model)
-    return __getattr__("NaiveBayes" if model.record.get("criterion") in criteria("joint") else "MaxEnt").from_model(
-        model
-    )
+    kind, header = kinds.opened(path)
+    return __getattr__(kind.face_of(header.manifest.get("record"))).load(path)

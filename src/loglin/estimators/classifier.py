@@ -186,8 +186,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
-        if model.task == "tag":
-            raise LoglinError("this model tags sequences; open it with Tagger.load")
+        if model.kind.has_transitions:
+            raise model.kind.refusal()
         options, known = model.record.get("options", {}), cls._get_param_names()
         self = cls(**{k: v for k, v in options.items() if k in known and k != "threads"})
         self.threads = threads

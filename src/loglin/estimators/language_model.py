@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
+from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
+from loglin.estimators.parameters import WithCriterion
 from loglin.features.words import END, UNKNOWN, RunningText
 from loglin.generative.predictor import Predictor, Vote
-from loglin.models import language as language_files
 from loglin.models.cache import CacheModel
-from loglin.training.language import CACHE, LanguageOptions, train
+from loglin.models.language import PredictorModel
+from loglin.models.next_word import NextWordModel
+from loglin.optimize.run import Run, check_whole
+from loglin.problems.histories import HistoryProblem, LanguageOptions
+from loglin.threads import Threads
+from loglin.training.cache import require_sentences, with_cache
+from loglin.training.fit import fit
+from loglin.training.held_out_text import HeldOutText
 
 Lines = Text | Iterable[str | Sequence[str]]
+TOL = 1e-5
 LONGEST = 1000  # words of a sampled sentence, unless told otherwise
 
 
@@ -41,7 +51,7 @@ class TextScore:
         return float(np.exp(-self.known_log_probability / max(1, self.tokens - self.unknown)))
 
 
-class LanguageModel(BaseEstimator):
+class LanguageModel(WithCriterion):
     """P(next word | history): log-linear, p(w | h) ∝ exp(Σ weights of the active features), or counted n-grams.
 
     A text is a list of lines, each a string or a list of tokens: a sentence a line, a blank line between
@@ -62,15 +72,23 @@ class LanguageModel(BaseEstimator):
     trigger_window : so many may stand between the words of a trigger pair; the cost of a pass grows with it.
     trigger_pairs : how many pairs "trigger" has, chosen by average mutual information.
     tagged : tokens of texts are word/tag; in histories they are plain words.
-    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come. max_iter None is the
+        criterion's default, 100 iterations.
     threads : default all cores; the weights are the same for any number.
     callbacks : functions called with every ``Iteration``.
+    settings : of the criterion, as for ``Tagger``.
+    optimizer : "auto" (L-BFGS in variables scaled by the counts of the features), "lbfgs", "gradient" or
+        "conjugate-gradient" (docs/optimizers.md).
+    dev : held-out text; training stops when the log-probability of its tokens no longer rises.
+    warm_start : continue from the weights of the last fit.
     """
+
+    structure = "history"
 
     def __init__(
         self,
         *,
-        criterion: str = "likelihood",
+        criterion: str | Criterion = "likelihood",
         features: Sequence[str] = ("bigram", "trigram"),
         vocabulary: int = 10_000,
         min_count: int | Mapping[str, int] | None = None,
@@ -80,10 +98,14 @@ class LanguageModel(BaseEstimator):
         trigger_window: int = LanguageOptions.trigger_window,
         trigger_pairs: int = LanguageOptions.trigger_pairs,
         tagged: bool = False,
-        max_iter: int = LanguageOptions.max_iter,
-        tol: float = LanguageOptions.tol,
+        max_iter: int | None = None,
+        tol: float = TOL,
         threads: int | None = None,
         callbacks: Sequence[Callable] | None = None,
+        settings: Mapping | None = None,
+        optimizer: str = "auto",
+        dev: Lines | None = None,
+        warm_start: bool = False,
     ):
         self.criterion = criterion
         self.features = features
@@ -99,26 +121,49 @@ class LanguageModel(BaseEstimator):
         self.tol = tol
         self.threads = threads
         self.callbacks = callbacks
+        self.settings = settings
+        self.optimizer = optimizer
+        self.dev = dev
+        self.warm_start = warm_start
 
     # ------------------------------------------------------------------ training
 
-    def fit(self, text: Lines, y: object = None) -> LanguageModel:
-        """Learn from a text."""
+    def check(self) -> None:
+        """Refuse wrong parameters before any text is read."""
+        self._checked_parameters()
+
+    def _checked_parameters(self) -> tuple[Criterion, LanguageOptions, Run]:
+        chosen = self.chosen_criterion()
         options = LanguageOptions(
-            self.criterion, self.features, self.vocabulary, self.min_count, self.variances, self.window,
-            self.trigger_window, self.trigger_pairs, self.max_iter, self.tol, self.threads,
+            self.features, self.vocabulary, self.min_count, self.variances, self.window, self.trigger_window,
+            self.trigger_pairs,
         )  # fmt: skip
-        model, record = train(self._text(text), options, self.classes, self._call)
-        return self._adopt(model, record)
+        if self.threads is not None:
+            check_whole("threads", self.threads, 1)
+        if chosen.counts and self.dev is not None:
+            raise LoglinError(f"criterion {chosen.name} counts, and has no iterations to choose from; leave out dev")
+        return chosen, options, self.new_run(chosen, 0.0, self.max_iter, tol=self.tol, dtype="float64")
 
-    def _call(self, iteration) -> None:
-        for callback in self.callbacks or ():
-            callback(iteration)
+    def fit(self, text: Lines, y: object = None, start: Predictor | None = None) -> LanguageModel:
+        """Learn from a text; ``start`` is a log-linear language model whose weights training begins with."""
+        began = time.perf_counter()
+        chosen, options, run = self._checked_parameters()
+        problem = HistoryProblem.of(self._text(text), options, classes=self.classes, threads=Threads(self.threads))
+        require_sentences(problem)
+        held_out = None if self.dev is None else HeldOutText(self._text(self.dev), problem.words)
+        if start is None and self.warm_start:
+            start = getattr(self, "model_", None)
+        with run.reporter.listening():
+            model = fit(problem, chosen, run, start, held_out)
+            if options.cached:
+                model = with_cache(model, problem, chosen, run, held_out)
+        model.record |= {"train_seconds": time.perf_counter() - began, "options": self.saved_parameters(chosen)}
+        return self._adopt(model)
 
-    def _adopt(self, model: Predictor, record: dict) -> LanguageModel:
-        self.model_, self.record_ = model, record
-        self.vocabulary_ = model.words.strings[: model.words.n_predicted]
-        self.n_iter_ = record.get("iterations", 0)
+    def _adopt(self, model: PredictorModel) -> LanguageModel:
+        self.model_, self.record_ = model.predictor, model.record
+        self.vocabulary_ = self.model_.words.strings[: self.model_.words.n_predicted]
+        self.n_iter_ = model.record.get("iterations", 0)
         return self
 
     def _text(self, text: Lines) -> Text:
@@ -246,26 +291,48 @@ class LanguageModel(BaseEstimator):
         check_is_fitted(self, "model_")
         if not isinstance(self.model_, CacheModel):
             return self
-        settings = self.get_params() | {"features": tuple(kind for kind in self.features if kind != CACHE)}
-        base = self.model_.base
-        return LanguageModel(**settings)._adopt(base, self.record_ | {"n_features": base.n_features})
+        options, base = LanguageOptions(self.features), self.model_.base
+        given = self.get_params(deep=False) | {"features": tuple(options.kinds)}
+        return LanguageModel(**given)._adopt(PredictorModel(base, self.record_ | {"n_features": base.n_features}))
 
     # ------------------------------------------------------------------ files
+
+    def saved_parameters(self, chosen: Criterion) -> dict[str, Any]:
+        """The parameters as a model file keeps them; classes are kept with the features that look at them."""
+        given = {"features": list(self.features), "classes": self.classes is not None}
+        return super().saved_parameters(chosen) | given
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to one file."""
         check_is_fitted(self, "model_")
-        settings = {k: v for k, v in self.get_params().items() if k not in ("callbacks", "classes", "threads")}
-        language_files.save(path, self.model_, self.record_ | {"options": _plain(settings)})
+        PredictorModel(self.model_, self.record_).save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> LanguageModel:
         """A language model from a file."""
-        model, record = language_files.load(path)
-        known = set(cls().get_params()) - {"callbacks", "classes", "threads"}
-        options = record.get("options")
-        given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
-        return cls(**given)._adopt(model, record)
+        model = PredictorModel.load(path)
+        return cls.from_model(model)
+
+    @classmethod
+    def from_model(cls, model: PredictorModel) -> Self:
+        """The estimator of a trained model, with the parameters that its record keeps."""
+        options = model.record.get("options")
+        kept = options if isinstance(options, dict) else {}
+        more: dict[str, Any] = {"classes": _classes(model.predictor) if kept.get("classes") else None}
+        if "features" in kept:
+            more["features"] = tuple(kept["features"])
+        self = cls.restored(model.record, **more)
+        self._adopt(model)
+        return self
+
+
+def _classes(model: Predictor) -> dict[str, str] | None:
+    """The classes of words that a model looks at."""
+    model = model.base if isinstance(model, CacheModel) else model
+    if not isinstance(model, NextWordModel):
+        return None
+    found = model.extractor.classes
+    return dict(zip(found.words.strings, (found.names[code] for code in found.codes.tolist()), strict=True)) or None
 
 
 def _begun(history: str | Sequence[str]) -> tuple[list[str], list[str]]:
@@ -275,12 +342,6 @@ def _begun(history: str | Sequence[str]) -> tuple[list[str], list[str]]:
     *earlier, last = history.split("\n")
     words, plain = tokens_of(last, "history")
     return ([*earlier, last], []) if words[:1] == [ATTRIBUTES] and not plain else (earlier, words)
-
-
-def _plain(settings: Mapping) -> dict:
-    return {
-        k: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v for k, v in settings.items()
-    }
 
 
 def _checked(log_p: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
 from loglin.criteria.criterion import Criterion
-from loglin.criteria.registry import criteria
 from loglin.decoding.chains import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
@@ -310,7 +309,7 @@ class MaxEnt(WithCriterion, Classifier):
             if self.model_.record.get("indicator"):
                 return given.astype(int)
             return [{self.classes_[j].item() for j in np.flatnonzero(row)} for row in given]
-        if self.model_.task == "rank":
+        if self.model_.kind.ranks:
             scores, lists = self._ranked(X, candidates)
             best = [options[int(s.argmax())] for options, s in zip(lists.candidates, scores, strict=True)]
             return np.array(best, self.classes_.dtype if not best else None) if len(self.classes_) else best
@@ -324,7 +323,7 @@ class MaxEnt(WithCriterion, Classifier):
             )
         if self._several:
             return self._label_values(X)
-        if self.model_.task == "rank":
+        if self.model_.kind.ranks:
             scores, _ = self._ranked(X, candidates)
             found = [softmax(s) for s in scores]
             return np.array(found).reshape(-1, len(self.classes_)) if candidates is None else found
@@ -334,7 +333,7 @@ class MaxEnt(WithCriterion, Classifier):
         """Sums of votes (examples, classes); of two classes, as scikit-learn has it, the second's less the first's."""
         if self._several:
             return self.scores(X)
-        if self.model_.task == "rank":
+        if self.model_.kind.ranks:
             return np.array(self._ranked(X, None)[0]).reshape(-1, len(self.classes_))
         scores = self.scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -349,7 +348,7 @@ class MaxEnt(WithCriterion, Classifier):
     def explain(self, example: Any, candidates: Iterable | None = None) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
         check_is_fitted(self, "model_")
-        if self.model_.task == "rank":
+        if self.model_.kind.ranks:
             return self._explain_candidates(example, None if candidates is None else [list(candidates)])
         votes = super().explain(example)
         if self._several:
@@ -381,8 +380,9 @@ class MaxEnt(WithCriterion, Classifier):
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
-        if model.record.get("criterion") in criteria("joint"):  # whose values may mean there or not
-            raise LoglinError("this is a naive Bayes model; open it with NaiveBayes.load, or with loglin.load")
+        face = model.kind.face_of(model.record)
+        if face != cls.__name__:  # of naive Bayes values may mean there or not
+            raise LoglinError(f"this is a model of {face}; open it with {face}.load, or with loglin.load")
         return super().from_model(model, threads)
 
     @classmethod

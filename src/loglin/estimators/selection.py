@@ -7,6 +7,8 @@ from typing import Any
 
 from sklearn.base import clone
 
+from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.labels import PartialColumn
 from loglin.errors import LoglinError
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
@@ -35,8 +37,8 @@ def select_tagger(
     if unknown:
         raise LoglinError(f"the grid names {unknown[0]!r}; name a parameter of Tagger or a setting of its criterion")
     assert dev is not None
-    sentences, held = [list(s) for s in X], [list(s) for s in dev]
-    labels = None if y is None else list(y)
+    sentences, held = _kept(X), _kept(dev)
+    labels = None if y is None else _kept(y)
     tried: list[Tagger] = []
 
     def train(parameters: dict[str, Any]) -> Model:
@@ -51,3 +53,10 @@ def select_tagger(
 
     found = select(grid, train, None if gold is None else accuracy)
     return tried[found.trials.index(found.selected)], found
+
+
+def _kept(given: Any) -> Any:
+    """Something that can be iterated again: a corpus or a column as it is, else a list of lists."""
+    if isinstance(given, Corpus | Column | PartialColumn):
+        return given
+    return [item if item is None else list(item) for item in given]

@@ -20,17 +20,18 @@ from loglin.estimators.parameters import WithCriterion, by_label
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
+from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
 from loglin.models.chain import Model
+from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
 from loglin.threads import Threads
 from loglin.training.fit import fit
-from loglin.training.held_out import HeldOutLabels
-from loglin.training.tagger_evaluation import Labeled
+from loglin.training.held_out import METRICS, HeldOutLabels
 
 
 class Tagger(WithCriterion):
@@ -130,6 +131,22 @@ class Tagger(WithCriterion):
 
     # ------------------------------------------------------------------ training
 
+    @property
+    def hides_labels(self) -> bool:
+        """Whether the criterion learns from text whose labels are hidden."""
+        return isinstance(self.chosen_criterion(), HiddenLabels)
+
+    def check(self) -> None:
+        """Refuse wrong parameters before any data are read."""
+        chosen = self.chosen_criterion()
+        self._options(chosen, None)
+        self._new_run(chosen)
+        if self.dev_metric not in METRICS:
+            raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
+
+    def _new_run(self, chosen: Criterion) -> Run:
+        return self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
+
     def fit(
         self,
         X: Iterable | Corpus,
@@ -143,34 +160,36 @@ class Tagger(WithCriterion):
         and y a column of labels. ``start`` is a model whose weights training begins with.
         """
         chosen = self.chosen_criterion()
-        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
-        options = self._options(chosen, sample_weight)
-        run = self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
-        threads = Threads(self.threads)
-        extractor = self._new_extractor(sentences, chosen)
-        inputs = self._input(extractor, sentences)
-        design = extractor.fit(inputs, self.min_count)
-        lengths = np.diff(design.offsets).tolist()
+        run, problem = self._new_run(chosen), self.problem(X, y, sample_weight)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
-        about: dict[str, Any] = {"request": chosen.features(), "threads": threads}
         held_out = None
+        if self.dev is not None and not self.hides_labels:
+            held_out = self._held_out(problem.extractor, problem.labels)
+        model = fit(problem, chosen, run, start, held_out)
+        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
+        if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
+            model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
+        warn_if_unbounded(model)
+        return self._adopt(model)
+
+    def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
+        """The training problem of sentences and labels, as ``fit`` solves it."""
+        chosen = self.chosen_criterion()
+        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        options = self._options(chosen, sample_weight)
+        extractor = self._new_extractor(sentences, chosen)
+        design = extractor.fit(self._input(extractor, sentences), self.min_count)
+        lengths = np.diff(design.offsets).tolist()
+        about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
         if isinstance(chosen, HiddenLabels):
             labels, gold = hidden_labels(_sequences(y, lengths), lengths, options, chosen.labels)
             held = None if self.dev is None else _corpus(self.dev)
-            problem = ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
-        else:
-            if y is None:
-                raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
-            labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
-            problem = ChainProblem(design, extractor, labels, gold, options, **about)
-            held_out = None if self.dev is None else self._held_out(extractor, labels)
-        model = fit(problem, chosen, run, start, held_out)
-        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
-        if isinstance(extractor, TemplateExtractor):  # for loglin tag and eval: the same columns, labels last
-            model.record |= {"columns": len(inputs.columns) + 1, "label_column": -1}
-        warn_if_unbounded(model)
-        return self._adopt(model)
+            return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
+        if y is None:
+            raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
+        labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
+        return ChainProblem(design, extractor, labels, gold, options, **about)
 
     def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
         return ChainOptions(
@@ -189,18 +208,17 @@ class Tagger(WithCriterion):
     ) -> TemplateExtractor | AttributeExtractor:
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
-        hides = isinstance(chosen, HiddenLabels)
         words = isinstance(sentences, Corpus)
         if not isinstance(sentences, Corpus):
             token = next((t for sentence in sentences for t in sentence), None)
             if token is None:
                 raise LoglinError("there are no tokens to learn from; give at least one sentence")
             words = isinstance(token, str)
-            if hides and (self.features is not None or not isinstance(token, str | tuple)):
+            if isinstance(chosen, HiddenLabels) and (self.features is not None or not isinstance(token, str | tuple)):
                 raise LoglinError(
                     "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
                 )
-        if hides and self.template is None:
+        if isinstance(chosen, HiddenLabels) and self.template is None:
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
@@ -244,6 +262,8 @@ class Tagger(WithCriterion):
         check_is_fitted(self, "model_")
         if self.constrain != self._decoder.constrain:
             self._decoder = Decoder(self.model_, self.threads, self.constrain)
+        if isinstance(X, Corpus):
+            return self._decoder, self._decoder.design(X), X.sentences()
         sentences = [list(sentence) for sentence in X]
         if isinstance(self.model_.extractor, AttributeExtractor) and self.features is None:
             token = next((t for s in sentences for t in s), None)
@@ -340,8 +360,8 @@ class Tagger(WithCriterion):
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Tagger:
         """A tagger with a trained model, and the parameters that it was trained with."""
-        if model.task != "tag":
-            raise LoglinError("this model classifies single examples; open it with MaxEnt.load")
+        if not model.kind.has_transitions:
+            raise model.kind.refusal()
         tagger = cls.restored(model.record, threads=threads)
         if not isinstance(tagger.dictionary, int):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)

@@ -14,6 +14,7 @@ from numbers import Real
 import numpy as np
 
 from loglin.corpus.columns import encode_strings
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import NO_VALUES, Design, Incidence
@@ -64,16 +65,13 @@ class AttributeExtractor:
         other.names = Vocabulary.of(names[i] for i in np.flatnonzero(unigrams))
         return other
 
-    def is_consistent(self) -> bool:
-        return self.names.is_consistent()
-
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        return {"kind": "attributes"}, {"names.blob": self.names.blob, "names.starts": self.names.starts}
+    def to_section(self) -> Section:
+        return Section({"kind": "attributes"}, of_vocabulary("names", self.names))
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> AttributeExtractor:
+    def from_section(cls, section: Section) -> AttributeExtractor:
         self = cls()
-        self.names = Vocabulary(arrays["names.blob"], arrays["names.starts"])
+        self.names = section.vocabulary("names")
         return self
 
 

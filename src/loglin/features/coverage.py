@@ -40,7 +40,7 @@ class Coverage:
             missing_tokens=int(counts[missing].sum()),
             ambiguous_tokens=int(counts[choices > 1].sum()),
             tags_per_token=float(choices @ counts / max(taggable, 1)),
-            unused_labels=[names[y] for y in np.flatnonzero(~allowed.any(axis=0))],
+            unused_labels=[names[y] for y in np.flatnonzero(~allowed.any(axis=0)).tolist()],
         )
 
     def as_dict(self) -> dict[str, Any]:

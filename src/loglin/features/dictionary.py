@@ -12,6 +12,7 @@ import numpy as np
 from loglin.corpus import dictionaries
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import Gold
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 
@@ -66,7 +67,7 @@ class TagDictionary:
         if len(wrong):
             token = int(wrong[0])
             label, right = (
-                ", ".join(str(names[y]) for y in np.flatnonzero(row)) for row in (said[token], known[token])
+                ", ".join(str(names[y]) for y in np.flatnonzero(row).tolist()) for row in (said[token], known[token])
             )
             raise LoglinError(
                 f"{_place(token, corpus.offsets, corpus.source)}: {column.vocabulary[int(column.codes[token])]!r} has "
@@ -95,7 +96,7 @@ class TagDictionary:
 
     def policy(self, names: Sequence) -> str | list:
         """What ``with_unknown`` was told: "all", "refuse", or the labels."""
-        return "all" if self.unknown.all() else [names[y] for y in np.flatnonzero(self.unknown)] or "refuse"
+        return "all" if self.unknown.all() else [names[y] for y in np.flatnonzero(self.unknown).tolist()] or "refuse"
 
     def _listed(self, labels: str | Iterable, names: list) -> np.ndarray:
         if isinstance(labels, str):
@@ -130,22 +131,18 @@ class TagDictionary:
 
     # ------------------------------------------------------------------ the model file
 
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        bits = np.packbits(self.labels, axis=1).reshape(-1)
-        arrays = {"blob": self.words.blob, "starts": self.words.starts, "labels": bits}
-        return arrays if self.unknown.all() else arrays | {"unknown": np.packbits(self.unknown)}
+    def to_section(self) -> Section:
+        arrays = of_vocabulary("", self.words) | {"labels": np.packbits(self.labels, axis=1).reshape(-1)}
+        return Section(arrays=arrays if self.unknown.all() else arrays | {"unknown": np.packbits(self.unknown)})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], n_labels: int) -> TagDictionary:
-        words, width = Vocabulary(arrays["blob"], arrays["starts"]), -(-n_labels // 8)
-        rows = [arrays["labels"].reshape(len(words), width)]
-        rows += [arrays["unknown"].reshape(1, width)] if "unknown" in arrays else []
+    def from_section(cls, section: Section, n_labels: int) -> TagDictionary:
+        words, width = section.vocabulary(), -(-n_labels // 8)
+        rows = [section.array("labels", np.uint8).reshape(len(words), width)]
+        rows += [section.array("unknown", np.uint8).reshape(1, width)] if "unknown" in section.arrays else []
         labels, *unknown = (np.unpackbits(bits, axis=1, count=n_labels).astype(bool) for bits in rows)
+        section.require(bool(labels.any(axis=1).all()), "labels", "leaves a word without any")
         return cls(words, labels, *(row[0] for row in unknown))
-
-    def is_consistent(self) -> bool:
-        """Whether what was read from a file can be used: strings, and at least one label for each."""
-        return self.words.is_consistent() and bool(self.labels.any(axis=1).all())
 
 
 def _place(token: int, offsets: np.ndarray | None, source: str) -> str:
@@ -207,7 +204,7 @@ def read_dictionary(path: str | os.PathLike, encoding: str = "utf-8") -> tuple[l
 def write_dictionary(path: str | os.PathLike, names: Sequence, dictionary: TagDictionary) -> None:
     """Write a dictionary so that ``read_dictionary`` gives the same one."""
     rows = zip(dictionary.words.strings, dictionary.labels, strict=True)
-    words = {word: [names[y] for y in np.flatnonzero(row)] for word, row in rows}
+    words = {word: [names[y] for y in np.flatnonzero(row).tolist()] for word, row in rows}
     dictionaries.write(path, dictionaries.Entries(words, list(names), dictionary.policy(names)))
 
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
@@ -292,13 +293,7 @@ class TemplateExtractor:
 
     # ------------------------------------------------------------------ the model file
 
-    def is_consistent(self) -> bool:
-        """Whether what was read from a file can be used: numbers in range, tables of the right types."""
-        keys = all(table.is_consistent() for table in self.tables)
-        strings = self.views.is_consistent() and all(v.is_consistent() for v in self.known.values())
-        return keys and strings and all(known.code(OOV) >= 0 for known in self.known.values())
-
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def to_section(self) -> Section:
         arrays: dict[str, np.ndarray] = {}
         for i, table in enumerate(self.tables):
             arrays[f"keys.{i}"] = table.keys
@@ -306,24 +301,21 @@ class TemplateExtractor:
                 arrays[f"slots.{i}"] = table.slots
         arrays |= self.views.to_arrays()
         for c in self.known.keys() - self._columns_as_they_are:
-            arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"] = self.known[c].blob, self.known[c].starts
-        return {"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays
+            arrays |= of_vocabulary(f"known.{c}", self.known[c])
+        return Section({"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays)
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> TemplateExtractor:
-        if not isinstance(manifest["template"], str):
-            raise TypeError("its template is no text")
-        self = cls(parse_templates(manifest["template"], "the model's template"))
-        self.views.read_arrays(arrays)
+    def from_section(cls, section: Section) -> TemplateExtractor:
+        self = cls(parse_templates(section.value("template", str), "the model's template"))
+        self.views.read(section)
         for c in self._replaced_columns:
-            if c in self._columns_as_they_are:
-                self.known[c] = self.vocabularies[c, "x", ()]
-            else:
-                self.known[c] = Vocabulary(arrays[f"known.{c}.blob"], arrays[f"known.{c}.starts"])
+            as_it_is = c in self._columns_as_they_are
+            self.known[c] = self.vocabularies[c, "x", ()] if as_it_is else section.vocabulary(f"known.{c}")
+            section.require(self.known[c].code(OOV) >= 0, f"known.{c}", f"has no {OOV}")
         bases = {"unigram": 0, "bigram": 0}
         for i, template in enumerate(self.observed_templates):
-            self.tables.append(KeyTable(arrays[f"keys.{i}"], bases[template.kind], arrays.get(f"slots.{i}")))
-            bases[template.kind] += len(arrays[f"keys.{i}"])
+            self.tables.append(KeyTable.from_section(section, i, bases[template.kind]))
+            bases[template.kind] += len(self.tables[-1].keys)
         self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]
         return self
 

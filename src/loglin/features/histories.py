@@ -18,10 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from loglin.corpus.plaintext import Text
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.triggers import Triggers
@@ -97,14 +99,14 @@ class Classes:
     def name(self, code: int) -> str:
         return self.names[code] if code < len(self.names) else (UNKNOWN, START)[code - len(self.names)]
 
-    def is_consistent(self) -> bool:
-        return (
-            self.words.is_consistent()
-            and self.names.is_consistent()
-            and self.codes.dtype == np.int32
-            and len(self.codes) == len(self.words)
-            and (not len(self.codes) or (int(self.codes.min()) >= 0 and int(self.codes.max()) < len(self.names)))
-        )
+    def to_section(self) -> Section:
+        strings = of_vocabulary("words", self.words) | of_vocabulary("names", self.names)
+        return Section(arrays=strings | {"codes": self.codes})
+
+    @classmethod
+    def from_section(cls, section: Section) -> Classes:
+        words, names = section.vocabulary("words"), section.vocabulary("names")
+        return cls(words, section.numbers("codes", np.int32, len(names), size=len(words)), names)
 
 
 NO_CLASSES = Classes(EMPTY, np.empty(0, np.int32), EMPTY)
@@ -256,6 +258,48 @@ class HistoryExtractor:
         if kind == "class-pair":
             return " ".join(map(self.classes.name, divmod(value, len(self.classes.names) + 2)))
         return strings[value] if kind == "trigger" else self.documents[value]
+
+    # ------------------------------------------------------------------ the model file
+
+    def to_section(self) -> Section:
+        manifest: dict[str, Any] = {"kinds": list(self.kinds), "longest": self.contexts.longest}
+        if self.triggers is not None:
+            manifest["window"] = self.triggers.window
+        arrays = {"ptr": self.ptr, "targets": self.targets} | self.contexts.to_arrays()
+        arrays |= {f"values.{i}": values for i, values in enumerate(self.values)}
+        for name, vocabulary in (("documents", self.documents), *self.affixes.items()):
+            arrays |= of_vocabulary(name, vocabulary)
+        return Section(manifest, arrays).with_part("classes", self.classes.to_section())
+
+    @classmethod
+    def from_section(cls, section: Section, words: Words) -> HistoryExtractor:
+        """The extractor of histories of these words; values have names, and targets are words."""
+        kinds, longest = checked_kinds(section.names("kinds"), words.n_symbols), section.whole("longest")
+        section.require(len(kinds) == len(section.get("kinds")), "kinds", "names one twice")
+        section.require(longest >= max((order_of(k) or 2 for k in kinds), default=2) - 1, "longest", "is too small")
+        self = cls(words, kinds, Classes.from_section(section.part("classes")))
+        self.contexts = Contexts.from_section(section, words.n_symbols, longest)
+        self.affixes = {side: section.vocabulary(side) for side in ("suffix", "prefix") if side in kinds}
+        self.documents = section.vocabulary("documents")
+        self.values = [section.rising(f"values.{i}", np.int64, self._n_values(kind)) for i, kind in enumerate(kinds)]
+        n = sum(map(len, self.values))
+        self.ptr, self.targets = section.sorted_lists("ptr", "targets", words.n_predicted, n)
+        if "trigger" in kinds:
+            chosen = self.values[kinds.index("trigger")]
+            self.triggers = Triggers(section.whole("window"), len(words.names), (chosen, chosen[:0], chosen[:0]))
+        return self
+
+    def _n_values(self, kind: str) -> int:
+        """The values of a kind are below this number."""
+        n_classes = len(self.classes.names) + 2
+        if order := order_of(kind):
+            return self.contexts.size(order - 1)
+        if distances := distances_of(kind):
+            return self.words.n_symbols ** len(distances)
+        if kind in self.affixes:
+            return len(self.affixes[kind])
+        sizes = {"class": n_classes, "class-pair": n_classes**2, "trigger": len(self.words.names)}
+        return sizes[kind] if kind in sizes else len(self.documents)
 
 
 def _affixes(string: str, side: str) -> list[str]:

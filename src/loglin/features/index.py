@@ -8,11 +8,12 @@ are scored as whole rows of a table, the others weight by weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from loglin.corpus.labels import Gold
+from loglin.corpus.sections import Section
 from loglin.features.design import Design
 from loglin.kernels import keys as kernels
 
@@ -51,6 +52,26 @@ class FeatureIndex:
         cube = np.zeros(self.n_labels**3)
         cube[self.triples] = self.split(weights)[3]
         return cube.reshape((self.n_labels,) * 3)
+
+    def to_section(self) -> Section:
+        return Section(arrays={name: getattr(self, name) for name in _ARRAYS})
+
+    @classmethod
+    def from_section(cls, section: Section, n_labels: int, n_attributes: int, n_bigrams: int) -> FeatureIndex:
+        labels = section.numbers("labels", np.uint16, n_labels)
+        bigram_pairs = section.numbers("bigram_pairs", np.int32, n_labels**2)
+        return cls(
+            n_labels,
+            section.cuts("ptr", len(labels), n_attributes),
+            labels,
+            section.cuts("bigram_ptr", len(bigram_pairs), n_bigrams),
+            bigram_pairs,
+            section.numbers("pairs", np.int32, n_labels**2),
+            section.numbers("triples", np.int64, n_labels**3),
+        )
+
+
+_ARRAYS = [f.name for f in fields(FeatureIndex) if f.name != "n_labels"]
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from loglin.corpus.sections import Section
 from loglin.features.template import Template
 from loglin.kernels import keys as kernels
 from loglin.threads import Threads, chunks_by_size
@@ -35,18 +36,18 @@ class KeyTable:
         """ids[i] = attribute number of keys[i], or -1."""
         kernels.find_keys(self.slots, self.keys, keys, self.base, ids)
 
-    def is_consistent(self) -> bool:
-        """Whether numbers from a file can be followed: slots in range, some empty so that every search ends."""
-        size = len(self.slots)
-        return (
-            self.keys.dtype == np.int64
-            and self.slots.dtype == np.int32
-            and size & (size - 1) == 0
-            and size > len(self.keys)
-            and (not len(self.keys) or int(self.keys.min()) >= 0)
-            and int(self.slots.min()) == -1
-            and int(self.slots.max()) < len(self.keys)
+    @classmethod
+    def from_section(cls, section: Section, number: int, base: int) -> KeyTable:
+        """The table of a template; slots in range, some empty so that every search ends."""
+        keys, name = section.numbers(f"keys.{number}", np.int64), f"slots.{number}"
+        if name not in section.arrays:
+            return cls(keys, base)
+        slots = section.numbers(name, np.int32, len(keys), least=-1)
+        size = len(slots)
+        section.require(
+            size > len(keys) and size & (size - 1) == 0 and int(slots.min()) == -1, name, "is no hash table"
         )
+        return cls(keys, base, slots)
 
 
 class Lookup:
@@ -74,7 +75,7 @@ class Lookup:
         item_ptr = np.concatenate([[0], np.cumsum([len(i) for i in items])]).astype(np.int64)
         flat = np.array([p for i in items for p in i], np.int64)
         radix = np.array([sizes[p] + 2 * reach for p in flat], np.int64)
-        starts, masks, arrays, key_starts, at = [], [], [], [], 0
+        starts, masks, arrays, at = [], [], [], 0
         for i, table in zip(items, tables, strict=True):
             possible = int(np.prod([float(sizes[p] + 2 * reach) for p in i])) if i else 1
             direct = possible <= DIRECT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.corpus.sections import Section
 from loglin.features.design import NO_VALUES, Design, Incidence
 
 
@@ -47,18 +48,14 @@ class MatrixExtractor:
     def template_of(self, kind: str) -> np.ndarray:
         return np.zeros(self.n_attributes if kind == "unigram" else 0, np.int64)
 
-    def is_consistent(self) -> bool:
-        return self.n_columns >= 0 and (self.names is None or len(self.names) == self.n_columns)
-
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        manifest = {
-            "kind": "matrix",
-            "columns": self.n_columns,
-            "intercept": self.intercept,
-            "names": self.names,
-        }
-        return manifest, {}
+    def to_section(self) -> Section:
+        numbers = {"columns": self.n_columns, "intercept": self.intercept, "names": self.names}
+        return Section({"kind": "matrix"} | numbers)
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> MatrixExtractor:
-        return cls(int(manifest["columns"]), bool(manifest["intercept"]), manifest["names"])
+    def from_section(cls, section: Section) -> MatrixExtractor:
+        n_columns, names = section.whole("columns", least=0), section.get("names")
+        section.require(
+            names is None or len(section.value("names", list)) == n_columns, "names", "are not one a column"
+        )
+        return cls(n_columns, bool(section.get("intercept")), names)

@@ -15,6 +15,7 @@ from loglin.features.index import FeatureIndex
 from loglin.kernels import gradient as kernels
 from loglin.kernels import keys
 from loglin.kernels.rows import padded
+from loglin.kernels.sentences import Tokens
 from loglin.threads import Threads, chunks_by_size
 
 ROW_LABELS = 3  # attributes with at least so many labels are rows
@@ -43,7 +44,7 @@ class Scorer:
         if trains:
             self._invert(design.tokens, of_token)
 
-    def _token_lists(self, tokens: Incidence, of_token: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _token_lists(self, tokens: Incidence, of_token: np.ndarray) -> Tokens:
         index, n = self.index, self.n_tokens
         row_ptr, entry_ptr = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
         keys.count_scored(tokens.ptr, tokens.ids, of_token, index.ptr, self.row_of, row_ptr, entry_ptr)
@@ -66,7 +67,7 @@ class Scorer:
             entry_labels,
             entry_values,
         )
-        return row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values
+        return Tokens(row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values)
 
     def _invert(self, tokens: Incidence, of_token: np.ndarray) -> None:
         """Postings: of attributes, tokens and heads (numbered behind the tokens); of heads, tokens."""

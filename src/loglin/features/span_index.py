@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loglin.corpus.sections import Section
 from loglin.features.spans import Constituents, SpanDesign
 from loglin.kernels import keys as kernels
 
@@ -38,12 +39,21 @@ class SpanIndex:
         """The weight vector's five parts, as views; that of the token features may be empty."""
         return np.split(weights, np.cumsum(self.sizes))
 
-    def is_consistent(self) -> bool:
-        """Whether numbers from a file can be followed."""
-        spans = _is_list(self.ptr, self.targets, self.n_rules + self.n_symbols)
-        return spans and _is_list(self.split_ptr, self.split_rules, self.n_rules)
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        spans, splits = (self.ptr, self.targets), (self.split_ptr, self.split_rules)
+        return dict(zip(_ARRAYS, (*spans, *splits), strict=True))
+
+    @classmethod
+    def from_section(
+        cls, section: Section, rules_and_symbols: tuple[int, int], attributes: tuple[int, int]
+    ) -> SpanIndex:
+        """The index of so many attributes of spans and of splits."""
+        n_rules, n_symbols = rules_and_symbols
+        spans = section.sorted_lists(*_ARRAYS[:2], n_rules + n_symbols, attributes[0])
+        return cls(n_rules, n_symbols, *spans, *section.sorted_lists(*_ARRAYS[2:], n_rules, attributes[1]))
 
 
+_ARRAYS = ("span.ptr", "span.targets", "split.ptr", "split.rules")
 _NO_PTR, _NO_TARGETS = np.zeros(1, np.int64), np.empty(0, np.int32)
 NO_SPANS = SpanIndex(0, 0, _NO_PTR, _NO_TARGETS, _NO_PTR, _NO_TARGETS)  # of no attributes
 
@@ -66,15 +76,3 @@ def _pairs(attributes: np.ndarray, targets: np.ndarray, n: int, n_targets: int) 
     distinct.sort()
     ptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n_targets)
     return ptr.astype(np.int64), (distinct % max(n_targets, 1)).astype(np.int32)
-
-
-def _is_list(ptr: np.ndarray, targets: np.ndarray, n_targets: int) -> bool:
-    if ptr.dtype != np.int64 or targets.dtype != np.int32 or not len(ptr):
-        return False
-    if int(ptr[0]) != 0 or int(ptr[-1]) != len(targets) or (np.diff(ptr) < 0).any():
-        return False
-    if not len(targets):
-        return True
-    owner = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    rising = (np.diff(targets) > 0) | (np.diff(owner) > 0)
-    return int(targets.min()) >= 0 and int(targets.max()) < n_targets and bool(rising.all())

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.lookup import KeyTable
 from loglin.features.span_templates import SpanTemplates, parse_span_templates
@@ -268,24 +269,18 @@ class SpanExtractor:
 
     # ------------------------------------------------------------------ the model file
 
-    def is_consistent(self) -> bool:
-        """Whether what was read from a file can be used: numbers in range, tables of the right types."""
-        return self.views.is_consistent() and all(table.is_consistent() for table in self.tables)
-
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def to_section(self) -> Section:
         arrays = {f"keys.{i}": table.keys for i, table in enumerate(self.tables)} | self.views.to_arrays()
-        return {"kind": "spans", "template": "\n".join(self.templates.lines)}, arrays
+        return Section({"kind": "spans", "template": "\n".join(self.templates.lines)}, arrays)
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> SpanExtractor:
-        if not isinstance(manifest["template"], str):
-            raise TypeError("its template is no text")
-        self = cls(parse_span_templates(manifest["template"], "the model's template"))
-        self.views.read_arrays(arrays)
+    def from_section(cls, section: Section) -> SpanExtractor:
+        self = cls(parse_span_templates(section.value("template", str), "the model's template"))
+        self.views.read(section)
         sizes = {"span": 0, "split": 0}
         for i, template in enumerate(self.observed):
-            self.tables.append(KeyTable(arrays[f"keys.{i}"], sizes[_whose(template)]))
-            sizes[_whose(template)] += len(arrays[f"keys.{i}"])
+            self.tables.append(KeyTable.from_section(section, i, sizes[_whose(template)]))
+            sizes[_whose(template)] += len(self.tables[-1].keys)
         self.n_attributes, self.n_split_attributes = sizes["span"], sizes["split"]
         return self
 

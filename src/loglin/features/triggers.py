@@ -63,7 +63,7 @@ class Triggers:
             b = np.flatnonzero(row >= min_count)
             value = information(row[b], int(present[a]), occurrences[able[b]], len(running))
             b, value = b[value > 0], value[value > 0]
-            found_here = value, np.full(len(b), able[a]), able[b], row[b]
+            found_here: tuple[np.ndarray, ...] = value, np.full(len(b), able[a]), able[b], row[b]
             best = tuple(np.concatenate(both) for both in zip(best, found_here, strict=True))
             if len(best[0]) > 4 * n_pairs or a == len(together) - 1:
                 kept = np.argsort(-best[0], kind="stable")[:n_pairs]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.features.functions import evaluate
 from loglin.features.signatures import signature
@@ -92,23 +93,20 @@ class Views:
 
     # ------------------------------------------------------------------ the model file
 
-    def is_consistent(self) -> bool:
-        return all(v.is_consistent() for v in (*self.vocabularies.values(), *self.common.values()))
-
     def to_arrays(self) -> dict[str, np.ndarray]:
         arrays: dict[str, np.ndarray] = {}
         for i, view in enumerate(self.order):
             for kind, found in (("vocabulary", self.vocabularies), ("common", self.common)):
                 if view in found:
-                    arrays[f"{kind}.{i}.blob"], arrays[f"{kind}.{i}.starts"] = found[view].blob, found[view].starts
+                    arrays |= of_vocabulary(f"{kind}.{i}", found[view])
         return arrays
 
-    def read_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take the values from a model file, whose numbers ``is_consistent`` must still judge."""
+    def read(self, section: Section) -> None:
+        """Take the values from a model file."""
         for i, view in enumerate(self.order):
-            self.vocabularies[view] = Vocabulary(arrays[f"vocabulary.{i}.blob"], arrays[f"vocabulary.{i}.starts"])
+            self.vocabularies[view] = section.vocabulary(f"vocabulary.{i}")
             if view[1] in ("rare", "word"):
-                self.common[view] = Vocabulary(arrays[f"common.{i}.blob"], arrays[f"common.{i}.starts"])
+                self.common[view] = section.vocabulary(f"common.{i}")
 
 
 def first_in_sentence(corpus: Corpus) -> np.ndarray:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from loglin.corpus.plaintext import Text
+from loglin.corpus.sections import Section
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 
@@ -159,16 +160,18 @@ class Contexts:
             words.append(word)
         return [*words, number]
 
-    def is_consistent(self) -> bool:
-        """Whether keys read from a file are sorted and name contexts and words that there are."""
-        return all(
-            keys.dtype == np.int64
-            and len(keys) > 0
-            and bool((np.diff(keys) > 0).all())
-            and int(keys[0]) >= 0
-            and int(keys[-1]) < self.size(length - 1) * self.n_symbols
-            for length, keys in enumerate(self.keys, 2)
-        )
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {f"contexts.{length}": keys for length, keys in enumerate(self.keys, 2)}
+
+    @classmethod
+    def from_section(cls, section: Section, n_symbols: int, longest: int) -> Contexts:
+        """Contexts of up to ``longest`` words: sorted, and of contexts and words that there are."""
+        contexts = cls(n_symbols, [])
+        for length in range(2, longest + 1):
+            name = f"contexts.{length}"
+            contexts.keys.append(section.rising(name, np.int64, contexts.size(length - 1) * n_symbols))
+            section.require(len(contexts.keys[-1]) > 0, name, "is empty")
+        return contexts
 
 
 def positions(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:

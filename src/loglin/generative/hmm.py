@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.sections import Section
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.extract import TemplateExtractor
@@ -341,43 +342,33 @@ class HMM:
 
     # ------------------------------------------------------------------ the model file
 
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """What a model file carries: a manifest for its header, and arrays of one dimension."""
-        features, arrays = self.extractor.to_arrays()
-        arrays = {f"values.{name}": array for name, array in arrays.items()}
-        arrays |= {f"emission.{k}": table.ravel() for k, table in enumerate(self.emissions)}
+    def to_section(self) -> Section:
+        arrays = {f"emission.{k}": table.ravel() for k, table in enumerate(self.emissions)}
         manifest = {"labels": self.labels, "order": self.order, "columns": self.columns, "oov": self.oov}
-        return manifest | {"values": features}, arrays | {"transition": self.transition.ravel()}
+        section = Section(manifest, arrays | {"transition": self.transition.ravel()})
+        return section.with_part("values", self.extractor.to_section())
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> HMM:
-        labels, order, columns, oov = (manifest[name] for name in ("labels", "order", "columns", "oov"))
-        if not (isinstance(labels, list) and labels and type(order) is int and order in (1, 2)):
-            raise ValueError("its base model has no labels, or neither order 1 nor 2")
-        if not (
-            isinstance(columns, list)
-            and columns
-            and oov in counting.OOV_CHOICES
-            and all(type(c) is int and c >= 0 for c in columns)
-        ):
-            raise ValueError("its base model emits no columns, or treats unknown values in an unknown way")
-        template = counting.emission_templates(columns, oov)
-        if manifest["values"]["template"] != template.rstrip("\n"):
-            raise ValueError("its base model has templates of another kind")
-        values = {name.removeprefix("values."): a for name, a in arrays.items() if name.startswith("values.")}
-        extractor = TemplateExtractor.from_arrays(manifest["values"], values)
+    def from_section(cls, section: Section) -> HMM:
+        labels, order = section.names("labels", str, int, float), section.choice("order", (1, 2))
+        columns, oov = section.names("columns", int), section.choice("oov", counting.OOV_CHOICES)
+        section.require(len(labels) > 0, "labels", "is empty")
+        section.require(len(columns) > 0 and all(c >= 0 for c in columns), "columns", "holds no columns")
+        values = section.part("values")
+        template = counting.emission_templates(columns, oov).rstrip("\n")
+        values.require(values.value("template", str) == template, "template", "is none of a hidden Markov model")
         S = len(labels) + 1
-        transition = arrays["transition"].reshape(S if order == 2 else 1, S, S)
-        emissions = [arrays[f"emission.{k}"].reshape(S - 1, -1) for k in range(len(columns))]
-        return cls(labels, order, extractor, transition, emissions)
+        transition = section.array("transition", np.float64).reshape(S if order == 2 else 1, S, S)
+        emissions = [section.array(f"emission.{k}", np.float64).reshape(S - 1, -1) for k in range(len(columns))]
+        hmm = cls(labels, order, TemplateExtractor.from_section(values), transition, emissions)
+        section.require(hmm.is_consistent(), "transition, emission and values", "hold no probabilities of its labels")
+        return hmm
 
     def is_consistent(self) -> bool:
-        """Whether what was read from a file can be used: shapes that fit, rows of probabilities."""
+        """Whether the tables have shapes that fit the labels and values, and rows of probabilities."""
         S = len(self.labels) + 1
-        plain = all(isinstance(label, str | int | float | bool) for label in self.labels)
         return (
-            plain
-            and self.extractor.is_consistent()
+            all(isinstance(label, str | int | float) for label in self.labels)
             and self.transition.shape == (S if self.order == 2 else 1, S, S)
             and len(self.emissions) == len(self.extractor.tables)
             and all(

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.signatures import signature
 from loglin.grammars.files import Word
@@ -143,32 +144,22 @@ class Lexicon:
 
     # ------------------------------------------------------------------ files
 
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        """What a JSON manifest keeps, and arrays."""
+    def to_section(self) -> Section:
         words = [[word.text for word in self.terminals if word.unknown is unknown] for unknown in (False, True)]
         arrays = {name: getattr(self, name) for name in ("tags", "ptr", "columns", "log_p")}
-        return {"words": words[0], "signatures": words[1], "kind": self.signatures}, arrays
+        return Section({"words": words[0], "signatures": words[1], "kind": self.signatures}, arrays)
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray]) -> Lexicon:
-        terminals = [*map(Word, manifest["words"]), *(Word(s, unknown=True) for s in manifest["signatures"])]
-        kind = manifest["kind"]
+    def from_section(cls, section: Section) -> Lexicon:
+        signatures = (Word(s, unknown=True) for s in section.names("signatures"))
+        terminals = [*map(Word, section.names("words")), *signatures]
+        kind = section.value("kind", str)
         signature("", False, kind)  # refuses an unknown one
-        tags, ptr, columns, log_p = (arrays[name] for name in ("tags", "ptr", "columns", "log_p"))
+        tags = section.array("tags", np.int32)
+        columns = section.numbers("columns", np.int32, len(tags))
+        ptr = section.cuts("ptr", len(columns), len(terminals))
+        log_p = section.log_probabilities("log_p", len(columns))
         return cls(terminals, tags, ptr, columns, log_p, kind)
-
-    def is_consistent(self) -> bool:
-        """Whether numbers from a file can be followed."""
-        return (
-            all(isinstance(word.text, str) for word in self.terminals)
-            and [a.dtype.str[1:] for a in (self.tags, self.ptr, self.columns, self.log_p)] == ["i4", "i8", "i4", "f8"]
-            and len(self.ptr) == len(self.terminals) + 1
-            and int(self.ptr[0]) == 0
-            and int(self.ptr[-1]) == len(self.columns) == len(self.log_p)
-            and bool((np.diff(self.ptr) >= 0).all())
-            and (not len(self.columns) or 0 <= int(self.columns.min()) <= int(self.columns.max()) < len(self.tags))
-            and not bool((np.isnan(self.log_p) | (self.log_p == np.inf)).any())
-        )
 
     # ------------------------------------------------------------------ sums
 

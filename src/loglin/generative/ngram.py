@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.words import Contexts, RunningText, Words, positions
 from loglin.generative.predictor import Vote
@@ -108,30 +109,19 @@ class NGramModel:
 
     # ------------------------------------------------------------------ the model file
 
-    def to_arrays(self) -> tuple[dict, dict[str, np.ndarray]]:
-        arrays = {f"contexts.{length}": keys for length, keys in enumerate(self.contexts.keys, 2)}
-        return {"order": self.order, "modified": self.modified}, arrays | {"keys": self.keys, "counts": self.counts}
+    def to_section(self) -> Section:
+        arrays = self.contexts.to_arrays() | {"keys": self.keys, "counts": self.counts}
+        return Section({"order": self.order, "modified": self.modified}, arrays)
 
     @classmethod
-    def from_arrays(cls, manifest: dict, arrays: dict[str, np.ndarray], words: Words) -> NGramModel:
-        order, modified, keys, counts = manifest["order"], manifest["modified"], arrays["keys"], arrays["counts"]
-        if type(order) is not int or order < 1 or type(modified) is not bool:
-            raise ValueError("its order is no whole number above 0")
-        contexts = Contexts(words.n_symbols, [arrays[f"contexts.{length}"] for length in range(2, order)])
+    def from_section(cls, section: Section, words: Words) -> NGramModel:
+        order, modified = section.whole("order"), section.value("modified", bool)
+        contexts = Contexts.from_section(section, words.n_symbols, order - 1)
         longest = contexts.size(order - 1) if order > 1 else 1
-        fine = (
-            contexts.is_consistent()
-            and keys.dtype == counts.dtype == np.int64
-            and len(keys) == len(counts) > 0
-            and bool((np.diff(keys) > 0).all())
-            and int(keys[0]) >= 0
-            and int(keys[-1]) < longest * words.n_symbols
-            and int((keys % words.n_symbols).max()) < words.n_predicted
-            and int(counts.min()) > 0
-        )
-        if not fine:
-            raise ValueError("its n-grams do not fit together")
-        return cls(words, order, contexts, keys, counts, modified)
+        keys = section.rising("keys", np.int64, longest * words.n_symbols)
+        section.require(len(keys) > 0, "keys", "is empty")
+        section.require(int((keys % words.n_symbols).max()) < words.n_predicted, "keys", "predicts no word")
+        return cls(words, order, contexts, keys, section.numbers("counts", np.int64, least=1, size=len(keys)), modified)
 
 
 def _discounts(counts: np.ndarray, modified: bool) -> np.ndarray:

@@ -1,55 +1,68 @@
-"""Single sentences in the log domain: slow beside ``kernels.chain``, and right for any weights."""
+"""Scores of single sentences in the log domain, float64, and where the derivatives by them go."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from loglin.kernels import logspace
-from loglin.kernels.chain import add_costs, label_mask, score_tokens
+from loglin.kernels.chain import score_tokens
 from loglin.kernels.compile import kernel
 
 u8 = np.uint64
 
 
-@kernel
-def log_scratch(offsets, s_begin, s_end, n_labels, bigrams, table):
-    """Room for the scores and transitions of any of the sentences s_begin … s_end − 1."""
-    longest = 1
-    for s in range(s_begin, s_end):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    steps = longest if bigrams[0].shape[0] else 1
-    return (
-        np.zeros((longest, table.shape[1]), table.dtype),
-        np.zeros((longest, n_labels)),
-        np.zeros((steps, n_labels, n_labels)),
-    )
+class LogScratch(NamedTuple):
+    """Room for one sentence; n is the length of the longest."""
+
+    e: np.ndarray  # (n, W) scores of tokens as they are summed
+    scores: np.ndarray  # (n, L)
+    transitions: np.ndarray  # (n, L, L), or (1, L, L) if all steps are alike
 
 
 @kernel
-def log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch):
+def log_scratch(numbers, text, table):
+    """Room for any of the numbered sentences."""
+    longest, L = 1, text.n_labels
+    for s in numbers:
+        longest = max(longest, text.offsets[s + 1] - text.offsets[s])
+    n_steps = longest if text.steps.ptr.shape[0] else 1
+    e = np.zeros((longest, table.shape[1]), table.dtype)
+    return LogScratch(e, np.zeros((longest, L)), np.zeros((n_steps, L, L)))
+
+
+@kernel
+def log_scores(first, n, text, parameters, scratch):
     """scores (n, L) and transitions (n − 1, L, L), or (1, L, L) where all steps are alike; views of the scratch."""
-    table, weights, T = parameters[0], parameters[1], parameters[2]
-    ptr, ids, pairs = bigrams
-    e, scores, steps = scratch
-    score_tokens(first, n, tokens, table, weights, e)
+    e, scores, transitions = scratch
+    score_tokens(first, n, text.tokens, parameters, e)
     for t in range(n):
-        for j in range(n_labels):
+        for j in range(text.n_labels):
             scores[t, j] = e[t, j]
-    per_token = ptr.shape[0] > 0 and n > 1
-    n_steps = n - 1 if per_token else 1
-    for t in range(n_steps):
-        steps[t] = T
-        if per_token:
-            for q in range(u8(ptr[first + t + 1]), u8(ptr[first + t + 2])):
-                i, j = divmod(np.int64(pairs[q]), n_labels)
-                steps[t, i, j] += weights[u8(ids[q])]
-    return scores[:n], steps[:n_steps]
+    return scores[:n], log_steps(first, n, text, parameters, transitions)
 
 
 @kernel
-def add_residuals(first, n_labels, bigrams, sign, nodes, pairs, R, XD, residual):
+def log_steps(first, n, text, parameters, transitions):
+    """transitions (n − 1, L, L), or (1, L, L) where all steps are alike: T plus the weights of observed features."""
+    ptr, ids, pairs = text.steps
+    T, weights, L = parameters.T, parameters.weights, text.n_labels
+    n_steps = n - 1 if ptr.shape[0] and n > 1 else 1
+    for t in range(n_steps):
+        for i in range(L):
+            for j in range(L):
+                transitions[t, i, j] = T[i, j]
+        if ptr.shape[0] and n > 1:
+            for q in range(u8(ptr[first + t + 1]), u8(ptr[first + t + 2])):
+                i, j = divmod(np.int64(pairs[q]), L)
+                transitions[t, i, j] += weights[u8(ids[q])]
+    return transitions[:n_steps]
+
+
+@kernel
+def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual):
     """Add sign·nodes to the residuals of tokens, sign·pairs to those of steps and of label bigrams."""
-    ptr, _ids, pair_of = bigrams
+    ptr, _ids, pair_of = steps
     for t in range(nodes.shape[0]):
         for j in range(n_labels):
             R[first + t, j] += sign * nodes[t, j]
@@ -61,50 +74,3 @@ def add_residuals(first, n_labels, bigrams, sign, nodes, pairs, R, XD, residual)
             for q in range(ptr[first + t + 1], ptr[first + t + 2]):
                 i, j = divmod(np.int64(pair_of[q]), n_labels)
                 residual[q] += sign * pairs[t, i, j]
-
-
-@kernel
-def careful_sentences(
-    sentences,
-    offsets,
-    n_labels,
-    tokens,
-    bigrams,
-    labels,
-    instance,
-    parameters,
-    trigrams,
-    R,
-    XD,
-    triples,
-    residual,
-    losses,
-):
-    """As ``chain.posteriors`` for the numbered sentences.
-
-    XD and triples get all expected transitions. trigrams and triples (L, L, L), or (0, L, L) in first order.
-    """
-    gold, allowed, candidates, costs = labels
-    one = np.zeros(trigrams.shape)
-    scratch = log_scratch(offsets, 0, offsets.shape[0] - 1, n_labels, bigrams, parameters[0])
-    for s in sentences:
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
-        weight = np.float64(instance[s]) if instance.shape[0] else 1.0
-        e, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch)
-        if costs.shape[0]:
-            add_costs(first, n, n_labels, gold, costs, e)
-        mask = np.empty((n, n_labels), np.bool_)
-        scores, nodes = np.empty((n, n_labels)), np.empty((n, n_labels))
-        pairs = np.empty((n - 1, n_labels, n_labels))
-        R[first : first + n] = 0
-        losses[s] = 0.0
-        for side in range(2):  # over all sequences, then over those that were observed
-            sign = weight if side == 0 else -weight
-            label_mask(first, n, n_labels, gold, allowed, candidates, side == 1, mask)
-            for t in range(n):
-                for j in range(n_labels):
-                    scores[t, j] = e[t, j] if mask[t, j] else -np.inf
-            one[:] = 0
-            losses[s] += sign * logspace.forward_backward(scores, steps, trigrams, nodes, pairs, one)
-            triples += sign * one
-            add_residuals(first, n_labels, bigrams, sign, nodes, pairs, R, XD, residual)

@@ -4,28 +4,54 @@
     a  (n, W)    α, rescaled at every token by c (n,), 1 / the sum of its row
     b  (n, W)    e·β, rescaled, so that p(y_t = i, y_{t+1} = j) = c[t]·a[t, i]·M[i, j]·b[t+1, j]
     r  (n, W)    p(y_t = j), later minus what was observed
-    M  (K, W)    exp(transition), padded with zeros: K = W, the same for every step, or n·W, one per token
+    S  (K, W)    exp(transition), padded with zeros: K = W, the same for every step, or n·W, one per token
 
 Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
 that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
-range in which that is safe, the sentence is left to ``kernels.careful``, in the log domain.
+range in which that is safe, the sentence is left to ``kernels.whole``, in the log domain.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
 from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
 from loglin.kernels.second import second_order_sums
+from loglin.kernels.sentences import is_certain, weight_of
 
 u8 = np.uint64
 LIMIT = 60.0  # a shifted score above this goes to the log domain
 
 
+class Scratch(NamedTuple):
+    """Room for one sentence; n is the length of the longest."""
+
+    e: np.ndarray  # (n, W)
+    observed: np.ndarray  # (n, W) e of the labels that the annotation allows
+    a: np.ndarray  # (n, W)
+    b: np.ndarray  # (n, W)
+    c: np.ndarray  # (n,)
+    masks: np.ndarray  # (n, L) bool
+    S: np.ndarray  # (n·W, W), or (0, W) if all steps are alike
+
+
+@kernel
+def new_scratch(text, like):
+    """Room for any sentence of the text, in the precision and width of ``like``."""
+    longest, width = text.longest, like.shape[1]
+    rows = np.zeros((4, longest, width), like.dtype)
+    masks = np.zeros((longest, text.n_labels), np.bool_)
+    S = np.zeros((longest * width if text.steps.ptr.shape[0] else 0, width), like.dtype)
+    return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S)
+
+
 @kernel(fastmath=REORDER)
-def score_tokens(first, n, tokens, table, weights, e):
+def score_tokens(first, n, tokens, parameters, e):
     """e[t] = Σ rows of the table + Σ single weights, for the tokens first … first + n − 1."""
+    table, weights = parameters.table, parameters.weights
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
     for t in range(n):
         if row_values.shape[0]:
@@ -40,18 +66,16 @@ def score_tokens(first, n, tokens, table, weights, e):
 
 
 @kernel
-def exponentiate(first, n, n_labels, gold, allowed, e):
-    """e = exp(e − shift), zero in the padding.
-
-    Returns whether all scores are in the safe range.
-    """
+def exponentiate(first, n, text, e):
+    """e = exp(e − shift), zero in the padding; returns whether all scores are in the safe range."""
+    gold, allowed, n_labels = text.labels.gold, text.labels.allowed, text.n_labels
     safe = True
     for t in range(n):
         y = gold[first + t]
         if y >= 0:
             shift = e[t, y]
         else:
-            shift = e[t, 0] * 0 - np.inf
+            shift = -np.inf
             for j in range(n_labels):
                 if allowed[~y, j] and e[t, j] > shift:
                     shift = e[t, j]
@@ -63,19 +87,19 @@ def exponentiate(first, n, n_labels, gold, allowed, e):
 
 
 @kernel
-def forward(n, n_labels, e, M, per_token, a, c):
-    """α_t[j] = c_{t−1}·e_t[j]·Σ_i α_{t−1}[i]·M[i, j], 1/c_t = Σ_j α_t[j].
+def forward(n, e, S, per_token, a, c):
+    """α_t[j] = c_{t−1}·e_t[j]·Σ_i α_{t−1}[i]·S[i, j], 1/c_t = Σ_j α_t[j].
 
     Returns Σ −log c_t = log Z, infinite or NaN if it under- or overflowed.
     """
     width = e.shape[1]
     total, product = 0.0, 1.0
-    scale = e[0, 0] * 0 + 1
+    scale = 1.0
     for t in range(n):
         if t > 0:
-            z = step_forward(a, t, M, t * width if per_token else 0, e, scale)
+            z = step_forward(a, t, S, t * width if per_token else 0, e, scale)
         else:
-            z = e[t, 0] * 0
+            z = 0.0
             for j in range(width):
                 a[t, j] = e[t, j]
                 z += e[t, j]
@@ -89,8 +113,8 @@ def forward(n, n_labels, e, M, per_token, a, c):
 
 
 @kernel
-def backward(n, n_labels, e, M, MT, per_token, a, c, b, r):
-    """v_t[i] = c_t·Σ_j M[i, j]·b_{t+1}[j];  b_t = e_t·v_t;  r_t = α_t·v_t = p(y_t | x)."""
+def backward(n, n_labels, e, S, MT, per_token, a, c, b, r):
+    """v_t[i] = c_t·Σ_j S[i, j]·b_{t+1}[j];  b_t = e_t·v_t;  r_t = α_t·v_t = p(y_t | x)."""
     width = e.shape[1]
     for t in range(n - 1, -1, -1):
         if t == n - 1:
@@ -100,9 +124,9 @@ def backward(n, n_labels, e, M, MT, per_token, a, c, b, r):
         elif per_token:
             row = (t + 1) * width
             for i in range(width):
-                v = e[t, 0] * 0
+                v = 0.0
                 for j in range(n_labels):
-                    v += M[row + i, j] * b[t + 1, j]
+                    v += S[row + i, j] * b[t + 1, j]
                 v *= c[t]
                 b[t, i] = e[t, i] * v
                 r[t, i] = a[t, i] * v
@@ -111,9 +135,10 @@ def backward(n, n_labels, e, M, MT, per_token, a, c, b, r):
 
 
 @kernel
-def step_matrices(first, n, n_labels, M, bigrams, M_exp, out):
+def step_matrices(first, n, text, exponentials, out):
     """Transition matrices per token: the shared one times exp(weight) of the step's observed features."""
-    ptr, ids, pairs = bigrams
+    ptr, ids, pairs = text.steps
+    M, exp_weights, n_labels = exponentials.M, exponentials.weights, text.n_labels
     width = M.shape[1]
     for t in range(1, n):
         row = t * width
@@ -122,12 +147,13 @@ def step_matrices(first, n, n_labels, M, bigrams, M_exp, out):
                 out[row + i, j] = M[i, j]
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             i, j = divmod(np.int64(pairs[q]), n_labels)
-            out[row + i, j] *= M_exp[u8(ids[q])]
+            out[row + i, j] *= exp_weights[u8(ids[q])]
 
 
 @kernel
-def label_mask(first, n, n_labels, gold, allowed, candidates, observed, mask):
+def label_mask(first, n, text, observed, mask):
     """mask[t, j]: label j is in play at t; with ``observed``, only labels that the annotation allows."""
+    gold, allowed, candidates, n_labels = text.labels.gold, text.labels.allowed, text.labels.candidates, text.n_labels
     for t in range(n):
         y = gold[first + t]
         for j in range(n_labels):
@@ -144,13 +170,14 @@ def masked(n, n_labels, mask, e, out):
     """out = e where the mask allows, else 0."""
     for t in range(n):
         for j in range(n_labels):
-            out[t, j] = e[t, j] if mask[t, j] else e[t, j] * 0
+            out[t, j] = e[t, j] if mask[t, j] else 0.0
 
 
 @kernel
-def gold_score(first, n, gold, T, n_labels, bigrams, weights):
+def gold_score(first, n, text, parameters):
     """Σ transition scores along the gold labels."""
-    ptr, ids, pairs = bigrams
+    ptr, ids, pairs = text.steps
+    gold, n_labels, T, weights = text.labels.gold, text.n_labels, parameters.T, parameters.weights
     total = 0.0
     for t in range(1, n):
         i, j = gold[first + t - 1], gold[first + t]
@@ -163,24 +190,26 @@ def gold_score(first, n, gold, T, n_labels, bigrams, weights):
 
 
 @kernel
-def add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, X, residual):
-    """Per-token transitions: residual[q] += weight·p(pair of entry q); X += weight·p(pair), all pairs."""
-    ptr, _ids, pairs = bigrams
+def add_step_residuals(first, n, text, scratch, S, weight, out):
+    """Per-token transitions: out.steps[q] += weight·p(pair of entry q); out.pairs += weight·p(pair), all pairs."""
+    ptr, _ids, pairs = text.steps
+    a, b, c, n_labels, X, residual = scratch.a, scratch.b, scratch.c, text.n_labels, out.pairs, out.steps
     for t in range(1, n):
-        row, scale = t * M.shape[1], weight * c[t - 1]
+        row, scale = t * S.shape[1], weight * c[t - 1]
         for i in range(n_labels):
             v = a[t - 1, i] * scale
             for j in range(n_labels):
-                X[i, j] += v * M[row + i, j] * b[t, j]
+                X[i, j] += v * S[row + i, j] * b[t, j]
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             i, j = divmod(np.int64(pairs[q]), n_labels)
-            residual[q] += scale * a[t - 1, i] * M[row + i, j] * b[t, j]
+            residual[q] += scale * a[t - 1, i] * S[row + i, j] * b[t, j]
 
 
 @kernel
-def add_costs(first, n, n_labels, gold, costs, e):
+def add_costs(first, n, text, e):
     """e[t, j] += what label j costs where another is right: softmax-margin (Gimpel & Smith 2010)."""
-    for t in range(n):
+    gold, costs, n_labels = text.labels.gold, text.labels.costs, text.n_labels
+    for t in range(n if costs.shape[0] else 0):
         y = gold[first + t]
         if y >= 0:
             for j in range(n_labels):
@@ -188,42 +217,35 @@ def add_costs(first, n, n_labels, gold, costs, e):
 
 
 @kernel
-def is_certain(first, n, gold, candidates):
-    """Every token has exactly one observed label and every label is a candidate."""
-    for t in range(n):
-        if gold[first + t] < 0:
-            return False
-    return candidates.shape[0] == 0
-
-
-@kernel
-def scaled_sums(first, n, n_labels, bigrams, M, MT, per_token, second, weight, e, scratch, r, X, XD, residual):
+def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
     """Forward and backward over e: r = p(y_t), transitions weighted by ``weight``; returns log Z.
 
-    X collects a·b products that still lack the factor M, XD true pair probabilities. If the sums leave
+    out.X collects a·b products that still lack the factor S, out.pairs true pair probabilities. If the sums leave
     the range of numbers, nothing is added and the result is not finite. ``second`` is None in a chain of
     first order, which then is compiled without the other.
     """
-    a, b, c = scratch[2], scratch[3], scratch[4]
+    per_token = text.steps.ptr.shape[0] > 0
+    a, b, c = scratch.a, scratch.b, scratch.c
     if second is not None:
-        return second_order_sums(first, n, n_labels, bigrams, M, per_token, weight, e, second, c, r, XD, residual)
-    total = forward(n, n_labels, e, M, per_token, a, c)
+        return second_order_sums(first, n, text, S, per_token, weight, e, second, c, r, out)
+    total = forward(n, e, S, per_token, a, c)
     if abs(total) < np.inf:
-        backward(n, n_labels, e, M, MT, per_token, a, c, b, r)
+        backward(n, text.n_labels, e, S, MT, per_token, a, c, b, r)
         if per_token:
-            add_step_residuals(first, n, n_labels, bigrams, a, c, M, b, weight, XD, residual)
+            add_step_residuals(first, n, text, scratch, S, weight, out)
         else:
             if weight != 1:
                 for t in range(n):
                     c[t] *= weight
-            add_outer(X, a, b, c, n - 1)
+            add_outer(out.X, a, b, c, n - 1)
     return total
 
 
 @kernel
-def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
+def subtract_gold(first, n, text, weight, r, residual):
     """r and the residuals of steps minus what was observed, where every label is known."""
-    ptr, _ids, pairs = bigrams
+    ptr, _ids, pairs = text.steps
+    gold, n_labels = text.labels.gold, text.n_labels
     for t in range(n):
         r[t, gold[first + t]] -= 1
     if ptr.shape[0]:
@@ -235,50 +257,47 @@ def subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual):
 
 
 @kernel
-def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, second, weight, scratch, r, X, XD, residual):
+def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
 
     Unless every label is known there are two sums: over the sequences that were observed, then over all.
     Returns inf, and has added nothing, if the sentence is not safe in scaled probabilities.
     """
-    e, observed, _a, _b, _c, masks, MS = scratch
-    gold, allowed, candidates, costs = labels
-    table, weights, T, M, MT, M_exp = parameters
-    per_token = bigrams[0].shape[0] > 0
-    score_tokens(first, n, tokens, table, weights, e)
-    if costs.shape[0]:
-        add_costs(first, n, n_labels, gold, costs, e)
-    if not exponentiate(first, n, n_labels, gold, allowed, e):
+    first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
+    n_labels, weight = text.n_labels, weight_of(s, text)
+    e, observed, masks, MT = scratch.e, scratch.observed, scratch.masks, exponentials.MT
+    score_tokens(first, n, text.tokens, parameters, e)
+    add_costs(first, n, text, e)
+    if not exponentiate(first, n, text, e):
         return np.inf
-    S = M
-    if per_token:
-        step_matrices(first, n, n_labels, M, bigrams, M_exp, MS)
-        S = MS
-    certain = is_certain(first, n, gold, candidates)
+    S = exponentials.M
+    if text.steps.ptr.shape[0]:
+        S = scratch.S
+        step_matrices(first, n, text, exponentials, S)
+    certain = is_certain(first, n, text.labels)
     loss = 0.0
     if not certain:
-        label_mask(first, n, n_labels, gold, allowed, candidates, True, masks)
+        label_mask(first, n, text, True, masks)
         masked(n, n_labels, masks, e, observed)
-        loss = -scaled_sums(
-            first, n, n_labels, bigrams, S, MT, per_token, second, -weight, observed, scratch, r, X, XD, residual
-        )
+        loss = -scaled_sums(first, n, text, S, MT, second, -weight, observed, scratch, r, out)
         if not abs(loss) < np.inf:
             return np.inf
-        label_mask(first, n, n_labels, gold, allowed, candidates, False, masks)
+        label_mask(first, n, text, False, masks)
         masked(n, n_labels, masks, e, e)
         for t in range(n):  # the first posterior is kept where the masked scores were
             for j in range(n_labels):
                 observed[t, j] = r[t, j]
-    total = scaled_sums(first, n, n_labels, bigrams, S, MT, per_token, second, weight, e, scratch, r, X, XD, residual)
+    total = scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out)
     if not abs(total) < np.inf:
         return np.inf
     loss += total
     if certain:
-        loss -= gold_score(first, n, gold, T, n_labels, bigrams, weights)
+        loss -= gold_score(first, n, text, parameters)
         if second is not None:
+            gold = text.labels.gold
             for t in range(2, n):
-                loss -= second[2][gold[first + t - 2], gold[first + t - 1], gold[first + t]]
-        subtract_gold(first, n, n_labels, bigrams, gold, weight, r, residual)
+                loss -= second.log[gold[first + t - 2], gold[first + t - 1], gold[first + t]]
+        subtract_gold(first, n, text, weight, r, out.steps)
     else:
         for t in range(n):
             for j in range(n_labels):
@@ -291,64 +310,18 @@ def sentence(first, n, n_labels, tokens, bigrams, labels, parameters, second, we
 
 
 @kernel
-def new_scratch(longest, width, n_labels, per_token, like):
-    """Room for one sentence: e, the same for observed labels, a, b (n, W), c (n,), masks (n, L), steps."""
-    rows = np.zeros((4, longest, width), like.dtype)
-    masks = np.zeros((longest, n_labels), np.bool_)
-    steps = np.zeros((longest * width if per_token else 0, width), like.dtype)
-    return rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, steps
+def posteriors(begin, end, text, parameters, exponentials, second, out):
+    """Fill the residuals, expected transitions and losses of the sentences begin … end − 1.
 
-
-@kernel
-def posteriors(
-    s_begin,
-    s_end,
-    offsets,
-    n_labels,
-    tokens,
-    bigrams,
-    labels,
-    instance,
-    parameters,
-    second,
-    longest,
-    R,
-    X,
-    XD,
-    residual,
-    unsafe,
-    losses,
-):
-    """The sentences s_begin … s_end − 1: residuals R of tokens, expected transitions, losses.
-
-    Sentences that need the log domain are marked in ``unsafe`` and left out.
+    Sentences that need the log domain are marked in out.unsafe and left out.
     """
-    table = parameters[0]
-    scratch = new_scratch(longest, table.shape[1], n_labels, bigrams[0].shape[0] > 0, table)
-    weight = R[0, 0] * 0 + 1
-    for s in range(s_begin, s_end):
-        first, last = offsets[s], offsets[s + 1]
-        unsafe[s] = False
-        losses[s] = 0.0
-        if instance.shape[0]:
-            weight = instance[s]
+    scratch = new_scratch(text, parameters.table)
+    for s in range(begin, end):
+        first, last = text.offsets[s], text.offsets[s + 1]
+        out.unsafe[s] = False
+        out.losses[s] = 0.0
         if first < last:
-            one = sentence(
-                first,
-                last - first,
-                n_labels,
-                tokens,
-                bigrams,
-                labels,
-                parameters,
-                second,
-                weight,
-                scratch,
-                R[first:last],
-                X,
-                XD,
-                residual,
-            )
-            unsafe[s] = not abs(one) < np.inf
-            if not unsafe[s]:
-                losses[s] = one
+            one = sentence(s, text, parameters, exponentials, second, scratch, out.tokens[first:last], out)
+            out.unsafe[s] = not abs(one) < np.inf
+            if not out.unsafe[s]:
+                out.losses[s] = one

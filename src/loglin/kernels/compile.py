@@ -40,6 +40,7 @@ def _cache_folder() -> str:
 
 
 _FOLDER = _cache_folder()
+_SETTINGS: Any = numba.config  # reads its attributes from the environment, which type checkers cannot see
 
 # Our zeros are -inf and our NaNs are errors, so no flag that assumes finite numbers.
 CONTRACT = frozenset({"contract"})
@@ -50,8 +51,8 @@ def kernel(function: Callable | None = None, *, fastmath: frozenset[str] = CONTR
     """Compile ``function`` lazily: no GIL, division by zero gives inf, compiled code cached."""
 
     def compile_lazily(function: Callable) -> Any:
-        outside = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = _FOLDER
+        outside = _SETTINGS.CACHE_DIR
+        _SETTINGS.CACHE_DIR = _FOLDER
         try:
             return njit(
                 nogil=True,
@@ -62,6 +63,6 @@ def kernel(function: Callable | None = None, *, fastmath: frozenset[str] = CONTR
                 inline="always" if inline else "never",
             )(function)
         finally:
-            numba.config.CACHE_DIR = outside
+            _SETTINGS.CACHE_DIR = outside
 
     return compile_lazily if function is None else compile_lazily(function)

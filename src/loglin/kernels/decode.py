@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loglin.kernels.compile import kernel
-from loglin.kernels.rows import sum_rows, weigh_rows
-from loglin.kernels.stochastic import viterbi
+from loglin.kernels.rows import best_rows, sum_rows, weigh_rows
+from loglin.kernels.viterbi import follow, viterbi
 
 u8 = np.uint64
 MANY = -(1 << 30)
+
+
+class Weights(NamedTuple):
+    """A model's weights by attribute, in one precision."""
+
+    ptr: np.ndarray  # (attributes + 1,) int64: attribute a has the weights ptr[a] … ptr[a + 1] − 1
+    labels: np.ndarray  # their labels
+    places: np.ndarray  # (attributes, 2) and
+    place_weights: np.ndarray  # the same memory seen as weights, see fill_places
+    table: np.ndarray  # (rows, W)
+    weights: np.ndarray  # (features,)
+    T: np.ndarray  # (L, W) label bigrams
+    edges: np.ndarray  # (2, W) scores of first and last labels, 0 or -inf
+    bigram_ptr: np.ndarray  # (bigram attributes + 1,) int64
+    bigram_pairs: np.ndarray  # label before · L + label, of the weights from
+    bigram_first: int  # this on
 
 
 @kernel
@@ -44,10 +62,11 @@ def fill_rows(ptr, labels, places, weights, table):
 
 
 @kernel
-def score_attributes(first, last, attributes, index, table, weights, e):
+def score_attributes(first, last, text, model, e):
     """e[t − first] = Σ of the weights of token t's attributes, by label."""
-    ptr, ids, values = attributes
-    feature_ptr, labels, places, place_weights = index
+    ptr, ids, values = text.ptr, text.ids, text.values
+    feature_ptr, labels, places, place_weights = model.ptr, model.labels, model.places, model.place_weights
+    table, weights = model.table, model.weights
     weighted = values.shape[0] > 0
     longest = 0
     for t in range(first, last):
@@ -85,11 +104,11 @@ def score_attributes(first, last, attributes, index, table, weights, e):
 
 
 @kernel
-def step_scores(t, bigrams, index, weights, n_labels, T, out):
+def step_scores(t, text, model, out):
     """out = T plus the observed bigram features of the step into token t."""
-    ptr, ids = bigrams
-    feature_ptr, pairs, first = index
-    out[:] = T
+    ptr, ids, feature_ptr, pairs = text.bigram_ptr, text.bigram_ids, model.bigram_ptr, model.bigram_pairs
+    weights, first, n_labels = model.weights, model.bigram_first, model.T.shape[0]
+    out[:] = model.T
     for q in range(ptr[t], ptr[t + 1]):
         a = ids[q]
         if a < 0:
@@ -110,7 +129,7 @@ def subtract_normalizer(e, t, step, n_labels, constant):
         for j in range(1, n_labels):
             top = max(top, e[t, j] + step[i, j])
         if constant > 0:
-            top = max(top, e[t, 0] * 0)
+            top = max(top, 0.0)
         z = constant * np.exp(-top)
         for j in range(n_labels):
             z += np.exp(e[t, j] + step[i, j] - top)
@@ -118,38 +137,22 @@ def subtract_normalizer(e, t, step, n_labels, constant):
 
 
 @kernel
-def best_labels(
-    s_begin,
-    s_end,
-    offsets,
-    n_labels,
-    attributes,
-    index,
-    table,
-    weights,
-    T,
-    edges,
-    bigrams,
-    bigram_index,
-    constant,
-    longest,
-    out,
-):
-    """Viterbi for the sentences s_begin … s_end − 1. edges (2, W): scores of first and last labels, 0 or -inf.
+def best_labels(begin, end, text, model, constant, longest, out):
+    """out[t] = label of token t in the best sequence, for the sentences begin … end − 1, none longer than ``longest``.
 
     With a constant ≥ 0, every step is normalized by itself (see ``subtract_normalizer``).
     """
-    width = table.shape[1]
-    e = np.zeros((longest, width), table.dtype)
-    back = np.zeros((longest, width), np.int32)
-    conditioned = bigrams[0].shape[0] > 0
-    step = np.empty((n_labels if conditioned else 0, width), table.dtype)
-    for s in range(s_begin, s_end):
-        first, last = offsets[s], offsets[s + 1]
+    table, T, edges, n_labels = model.table, model.T, model.edges, model.T.shape[0]
+    e = np.zeros((longest, table.shape[1]), table.dtype)
+    back = np.zeros((longest, table.shape[1]), np.int32)
+    conditioned = text.bigram_ptr.shape[0] > 0
+    step = np.empty((n_labels if conditioned else 0, table.shape[1]), table.dtype)
+    for s in range(begin, end):
+        first, last = text.offsets[s], text.offsets[s + 1]
         n = last - first
         if n == 0:
             continue
-        score_attributes(first, last, attributes, index, table, weights, e)
+        score_attributes(first, last, text, model, e)
         for j in range(n_labels):
             e[0, j] += edges[0, j]
             e[n - 1, j] += edges[1, j]
@@ -159,30 +162,18 @@ def best_labels(
             viterbi(n, n_labels, e, T, back, out, first)
             continue
         for t in range(1, n):
-            step_scores(first + t, bigrams, bigram_index, weights, n_labels, T, step)
+            step_scores(first + t, text, model, step)
             if constant >= 0:
                 subtract_normalizer(e, t, step, n_labels, constant)
-            for j in range(n_labels):
-                best, arg = e[t - 1, 0] + step[0, j], 0
-                for i in range(1, n_labels):
-                    if e[t - 1, i] + step[i, j] > best:
-                        best, arg = e[t - 1, i] + step[i, j], i
-                e[t, j] += best
-                back[t, j] = arg
-        label = 0
-        for j in range(1, n_labels):
-            if e[n - 1, j] > e[n - 1, label]:
-                label = j
-        for t in range(n - 1, -1, -1):
-            out[first + t] = label
-            label = back[t, label]
+            best_rows(e, back, t, e, t - 1, step, n_labels)
+        follow(n, n_labels, e, back, out, first)
 
 
 @kernel
-def all_scores(begin, end, n_labels, attributes, index, table, weights, out):
+def all_scores(text, model, out):
     """out[t] = scores of token t by label, without padding."""
-    e = np.zeros((1, table.shape[1]), table.dtype)
-    for t in range(begin, end):
-        score_attributes(t, t + 1, attributes, index, table, weights, e)
-        for j in range(n_labels):
+    e = np.zeros((1, model.table.shape[1]), model.table.dtype)
+    for t in range(out.shape[0]):
+        score_attributes(t, t + 1, text, model, e)
+        for j in range(out.shape[1]):
             out[t, j] = e[0, j]

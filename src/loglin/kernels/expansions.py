@@ -15,6 +15,7 @@ so that what an attribute adds to the rules of A is a run of neighbors.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,30 @@ from loglin.kernels.compile import kernel
 u8 = np.uint64
 LARGE = 30.0  # an amount by which attributes move a rule, and
 SMALL = 0.01  # a share of its symbol's normalizer that an instance's is, beyond which it is summed as it stands
+
+
+class Instances(NamedTuple):
+    """Choices of a rule, sorted by symbol."""
+
+    symbols: np.ndarray  # (instances,)
+    rules: np.ndarray  # (instances,) counted from the symbol's first, -1 for none of the above
+    counts: np.ndarray  # (instances,) float64
+
+
+class Runs(NamedTuple):
+    """The weights that attributes of an instance have for its symbol's rules: begins[q] … ends[q] − 1, for each q."""
+
+    ptr: np.ndarray  # (instances + 1,) int64: instance i has the runs ptr[i] … ptr[i + 1] − 1
+    begins: np.ndarray
+    ends: np.ndarray
+
+
+class BySymbol(NamedTuple):
+    """How weights are laid out."""
+
+    first: np.ndarray  # (symbols + 1,) int64: where a symbol's weights begin
+    sizes: np.ndarray  # (symbols,) the number of its rules
+    local: np.ndarray  # (weights,) int32: the rule that a weight is for, counted from the symbol's first
 
 
 @kernel
@@ -56,9 +81,7 @@ def find_runs(symbols, attributes, ptr, targets, expansions, begins, ends):
 def losses_and_slopes(begin, end, instances, runs, layout, weights, nota, second, origin, out):
     """Σ losses of the instances begin … end − 1; ∂loss/∂w (or, if ``second``, ∂²loss/∂w²) is added to ``out``.
 
-    out[f − origin] is of weight f. instances = (symbols, rules, counts), sorted by symbol, rules counted from a
-    symbol's first, -1 for none of the above; runs = (ptr, begins, ends) of every instance; layout = (first, sizes,
-    local): where a symbol's weights begin, how many rules it has, and which of them a pair is of.
+    out[f − origin] is of weight f.
     """
     symbols, rules, counts = instances
     first, sizes, local = layout

@@ -7,6 +7,8 @@ Both are sums in a fixed order, shared out among threads in any way with the sam
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from loglin.kernels.compile import kernel
@@ -23,16 +25,25 @@ def find(values, first, last, wanted):
     return np.int64(-1)
 
 
-@kernel
-def gold_features(offsets, codes, n_labels, tokens, bigrams, index, out_ptr, out_ids, out_values):
-    """Features of every sentence with its own labels, as often as they occur.
+class Numbers(NamedTuple):
+    """The numbers of all features, -1 where there is no weight."""
 
-    With an empty ``out_ids`` only out_ptr is filled. index = (ptr, labels, bigram_ptr, bigram_pairs, number of
-    label pair (L²,), number of label triple (L³,) or empty), the numbers -1 where there is no weight.
+    ptr: np.ndarray  # (attributes + 1,) int64: attribute a has the features ptr[a] … ptr[a + 1] − 1
+    labels: np.ndarray  # their labels
+    bigram_ptr: np.ndarray  # (bigram attributes + 1,) int64: counted from the last of ``labels`` on
+    bigram_pairs: np.ndarray  # label before · L + label
+    pairs: np.ndarray  # (L²,) of a label bigram
+    triples: np.ndarray  # (L³,) of a label trigram, or empty
+
+
+@kernel
+def gold_features(text, codes, n_labels, numbers, out_ptr, out_ids, out_values):
+    """Features of every sentence with its own labels, as often as they occur; text: see sentences.Attributes.
+
+    With an empty ``out_ids`` only out_ptr is filled.
     """
-    ptr, ids, values = tokens
-    bigram_lists, bigram_ids = bigrams
-    feature_ptr, labels, bigram_ptr, bigram_pairs, pair_number, triple_number = index
+    offsets, ptr, ids, values, bigram_lists, bigram_ids = text
+    feature_ptr, labels, bigram_ptr, bigram_pairs, pair_number, triple_number = numbers
     fill = out_ids.shape[0] > 0
     L, n = np.int64(n_labels), 0
     out_ptr[0] = 0

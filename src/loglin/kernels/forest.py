@@ -158,7 +158,7 @@ def log_goal(f, layout, scores, room, least):
 
 @kernel
 def outside(f, layout, tables, scores, room, peak, seeds, gradient):
-    """Add expected uses to the gradients (leaves, roots, rules, pairs, split pairs, spans); seeds, see seed_roots."""
+    """Add expected uses to the gradient (see forest_scores.Uses); seeds, see seed_roots."""
     S = layout.states[f + 1] - layout.states[f]
     g_leaves, g_roots, g_rules, g_pairs, g_splits, g_dense = gradient
     outer = room.outside[: cell(0, S)]

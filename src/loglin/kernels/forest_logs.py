@@ -12,7 +12,7 @@ import numpy as np
 
 from loglin.kernels.compile import kernel
 from loglin.kernels.forest import inside, log_goal, outside
-from loglin.kernels.forest_scores import cell, log_row, prepare, split_row
+from loglin.kernels.forest_scores import Best, cell, log_row, prepare, split_row
 from loglin.kernels.logspace import add_logs
 
 
@@ -34,8 +34,9 @@ def _fill_splits(f, layout, scores, splits):
 
 
 @kernel
-def best_chart(f, layout, tables, scores, chart, rule, split, active, n_active, row, sums, places, splits):
+def best_chart(f, layout, tables, scores, best):
     """max instead of Σ: the score of the best tree of every item, the rule on its top and where that splits."""
+    chart, rule, split, active, n_active, row, sums, places, splits = best
     S, n_binary = layout.states[f + 1] - layout.states[f], len(tables.binary)
     _fill_splits(f, layout, scores, splits)
     arc, last_arc = layout.arcs[f], layout.arcs[f + 1]
@@ -151,7 +152,8 @@ def best_trees(begin, end, layout, tables, scores, best, n_nodes, nodes):
     for f in range(begin, end):
         S = layout.states[f + 1] - layout.states[f]
         splits = all_splits[: min(S, len(all_splits))]
-        best_chart(f, layout, tables, scores, chart, rule, split, active, n_active, row, sums, places, splits)
+        found = Best(chart, rule, split, active, n_active, row, sums, places, splits)
+        best_chart(f, layout, tables, scores, found)
         last, top, best[f - begin] = best_goal(f, layout, scores, chart)
         n_nodes[f - begin] = 0
         if best[f - begin] > -np.inf:

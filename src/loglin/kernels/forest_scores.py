@@ -82,6 +82,31 @@ class Room(NamedTuple):
     split_counts: np.ndarray  # (states, binary) by left child, or (0, 0)
 
 
+class Uses(NamedTuple):
+    """Expected uses, weighted: the gradient by each part of Scores. Added to."""
+
+    leaves: np.ndarray  # (rows, K)
+    roots: np.ndarray  # (N,)
+    rules: np.ndarray  # (R,)
+    pairs: np.ndarray  # (pairs,)
+    splits: np.ndarray  # (split pairs,)
+    dense: np.ndarray  # (cells, R), or (0, R) if not wanted
+
+
+class Best(NamedTuple):
+    """The best tree of every item, and room to find it."""
+
+    chart: np.ndarray  # (cells, N) its score
+    rule: np.ndarray  # (cells, N) int32: the rule on its top
+    split: np.ndarray  # (cells, N) int32: where that splits
+    active: np.ndarray  # (cells, N) int32: the symbols of a cell that are there
+    n_active: np.ndarray  # (cells,) int32, 0 at first
+    row: np.ndarray  # (R,) scores of the rules at a cell
+    sums: np.ndarray  # (binary,) by left child
+    places: np.ndarray  # (binary,) int32
+    splits: np.ndarray  # (states, binary) split scores, or (0, binary) if there are none
+
+
 @kernel
 def cell(i, j):
     return j * (j - 1) // 2 + i

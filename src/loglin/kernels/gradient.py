@@ -62,7 +62,7 @@ def attribute_gradient(begin, end, order, ptr, labels, posting_ptr, postings, va
                 gradient[f] = total[0, u8(labels[f])]
         else:
             for f in range(u8(first), u8(last)):
-                j, one = u8(labels[f]), R[0, 0] * 0
+                j, one = u8(labels[f]), 0.0
                 for q in range(u8(posting_ptr[a]), u8(posting_ptr[a + 1])):
                     if weighted:
                         one += R[u8(postings[q]), j] * values[q]
@@ -105,7 +105,7 @@ def sum_postings(begin, end, ptr, postings, residual, gradient):
 def curvature(offsets, instance, R):
     """Residuals weight·(p − y) to weight·p·(1 − p): |p − y|·(1 − |p − y|) is the same for y = 0 and y = 1."""
     for s in range(offsets.shape[0] - 1):
-        weight = R[0, 0] * 0 + 1
+        weight = 1.0
         if instance.shape[0]:
             weight = instance[s]
         for t in range(offsets[s], offsets[s + 1]):

@@ -34,7 +34,7 @@ class Tree(NamedTuple):
     histories: np.ndarray  # (groups + 1,) int64: group g has the histories from histories[g] on
     history_ptr: np.ndarray  # (histories + 1,) int64
     history_attributes: np.ndarray  # int32: of history h those from history_ptr[h] on
-    count: np.ndarray  # (histories,) float64
+    counts: np.ndarray  # (histories,) float64
 
 
 class Features(NamedTuple):
@@ -133,13 +133,13 @@ def _visit_histories(tree, g, level, features, learning, targets, walk, score, l
             Z = 0.0
             for w in range(in_group.shape[0]):
                 Z += score[w] if listed[w] else in_group[w]
-        value += tree.count[h] * np.log(Z)
+        value += tree.counts[h] * np.log(Z)
         if targets.ptr.shape[0]:
             for j in range(targets.ptr[h], targets.ptr[h + 1]):
                 w = targets.words[j]
                 targets.log_p[j] = np.log(score[w] if listed[w] else in_group[w]) - np.log(Z)
         if learning:
-            r = tree.count[h] / Z
+            r = tree.counts[h] / Z
             for k in range(tree.history_ptr[h], tree.history_ptr[h + 1]):
                 a = tree.history_attributes[k]
                 for i in range(ptr[a], ptr[a + 1]):
@@ -181,7 +181,7 @@ def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
             touches += _descend(walk, level, tree.path[g, level - 1], features)
         of_leaves, below = _visit_histories(tree, g, depth, features, learning, targets, walk, score, listed, touched)
         value, touches, deep = value + of_leaves, touches + below, depth
-        counted += tree.count[tree.histories[g] : tree.histories[g + 1]].sum()
+        counted += tree.counts[tree.histories[g] : tree.histories[g + 1]].sum()
     for level in range(deep, 0, -1):
         _ascend(walk, level, tree.path[end - 1, level - 1], features)
     if learning:

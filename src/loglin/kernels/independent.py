@@ -20,22 +20,22 @@ _PRODUCT = 512  # factors of at most 2 whose product is still a number
 
 
 @kernel
-def losses_and_slopes(begin, end, n_labels, tokens, table, weights, kind, targets, instance, second, R, losses):
+def losses_and_slopes(begin, end, kind, n_labels, tokens, parameters, targets, instance, second, R, losses):
     """R[t, j] = the loss's derivative by score j of example t, or its second one; losses[j] = Σ_t loss.
 
     targets (examples, width) 0 or 1. Σ_t log(1 + e^−|s|) is taken as the log of a product.
     """
-    width = table.shape[1]
-    scores, row = np.zeros((1, width), table.dtype), np.zeros((1, width), table.dtype)
+    width, dtype = parameters.table.shape[1], parameters.table.dtype
+    scores, row = np.zeros((1, width), dtype), np.zeros((1, width), dtype)
     product, weighted = np.ones(width), instance.shape[0] > 0
     losses[:] = 0.0
     for t in range(begin, end):
-        weight = instance[t] if weighted else table[0, 0] * 0 + 1
-        score_tokens(t, 1, tokens, table, weights, scores)
+        weight = instance[t] if weighted else 1.0
+        score_tokens(t, 1, tokens, parameters, scores)
         if kind == LOGISTIC:
             for j in range(width):
                 row[0, j] = -abs(scores[0, j])
-            exp_row(row, 0, row[0, 0] * 0)
+            exp_row(row, 0, 0.0)
             logistic(n_labels, scores[0], row[0], targets[t], second, weight, R[t], losses)
             if weighted:
                 for j in range(n_labels):
@@ -64,9 +64,9 @@ def logistic(n_labels, scores, shrunk, targets, second, weight, out, losses):
     """All but log(1 + e^−|s|); ``shrunk`` holds e^−|s|."""
     for j in range(n_labels):
         s, y, e = scores[j], targets[j], shrunk[j]
-        p = (e * 0 + 1 if s > 0 else e) / (1 + e)
+        p = (1.0 if s > 0 else e) / (1 + e)
         out[j] = weight * (p * (1 - p) if second else p - y)
-        losses[j] += weight * ((s if s > 0 else s * 0) - y * s)
+        losses[j] += weight * ((s if s > 0 else 0.0) - y * s)
 
 
 @kernel(fastmath=REORDER)
@@ -74,7 +74,7 @@ def squared_hinge(n_labels, scores, targets, second, weight, out, losses):
     for j in range(n_labels):
         sign = targets[j] * 2 - 1
         short = 1 - sign * scores[j]
-        short = short if short > 0 else short * 0
+        short = short if short > 0 else 0.0
         out[j] = weight * ((2 if short > 0 else 0) if second else -2 * sign * short)
         losses[j] += weight * short * short
 

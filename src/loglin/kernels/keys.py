@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import kernel
+from loglin.kernels.growing import grown
 
 u8 = np.uint64
 _GOLDEN = u8(0x9E3779B97F4A7C15)
@@ -48,7 +49,7 @@ def factorize(keys, ids):
     capacity = u8(1024)
     slots = np.full(1024, -1, np.int32)
     distinct = np.empty(512, np.int64)
-    counts = np.zeros(512, np.int64)
+    counts = np.empty(512, np.int64)
     n = u8(0)
     for t in range(u8(keys.shape[0])):
         key = keys[t]
@@ -67,12 +68,8 @@ def factorize(keys, ids):
                         while slots[k] >= 0:
                             k = (k + u8(1)) & (capacity - u8(1))
                         slots[k] = np.int32(i)
-                    more = np.empty(capacity // u8(2), np.int64)
-                    more[:n] = distinct[:n]
-                    distinct = more
-                    more = np.zeros(capacity // u8(2), np.int64)
-                    more[:n] = counts[:n]
-                    counts = more
+                    size = np.int64(capacity // u8(2))
+                    distinct, counts = grown(distinct, size), grown(counts, size)
                     k = ((u8(key) * _GOLDEN) >> u8(20)) & (capacity - u8(1))
                     continue
                 slots[k] = np.int32(n)

@@ -14,17 +14,17 @@ weight · log Z by α runs through all nodes at once, whatever the signs of the 
     β[a, b] = Σ_arcs Σ_c W[a, b, c] · E[w, c] · β'[b, c]        expected uses of (w, c): α·β, of (a, b, c): α·W·E·β'
 
 A lattice with numbers that may have vanished is left to kernels/lattice_logs.py.
-
-nodes      (nodes, 6) int32: first and number of its row labels, first and number of its own labels, place of its
-           block in the lattice, goal or −1; the nodes of a lattice are contiguous and in topological order
-labels     (entries,) int32, of rows and of words; E and its gradient run along with it
 """
 
+from __future__ import annotations
+
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.growing import grown
 
 SMALL, LARGE = 1e-50, 1e50  # a block whose largest number is smaller or larger is scaled
 VANISHING = 1e-100  # a positive number below it makes a lattice unsafe
@@ -32,69 +32,56 @@ VANISHING = 1e-100  # a positive number below it makes a lattice unsafe
 ROW, ROWS, COLUMN, COLUMNS, PLACE, GOAL = range(6)
 
 
-@kernel(fastmath=REORDER)
-def sums(
-    begin,
-    end,
-    lattices,
-    nodes,
-    arcs,
-    sources,
-    labels,
-    second,
-    S,
-    W,
-    E,
-    shift,
-    step,
-    forbids,
-    weight,
-    logz,
-    unsafe,
-    gradient,
-    gW,
-    gE,
-):
-    """log Z of the goals of lattices begin … end − 1, and with ``gradient`` expected uses, without the factor W.
+class Graph(NamedTuple):
+    """Lattices one behind the other; the nodes of each are contiguous and in topological order."""
 
-    W and gW are flat: the place of (a, b, c) is (a · S + b) · S + c. ``forbids``: some of W or E is zero.
-    """
+    lattices: np.ndarray  # (lattices + 1,) int64: the first node of each
+    nodes: np.ndarray  # (nodes, 6) int32: first and number of its row labels, first and number of its own labels,
+    # place of its block in the lattice, goal or −1
+    arcs: np.ndarray  # (nodes + 1,) int64
+    sources: np.ndarray  # (arcs,) int32: nodes that the arcs into a node come from
+    labels: np.ndarray  # (entries,) int32, of rows and of words; E and its gradient run along with it
+    second: int  # 1 in a label model of order 2, else 0
+
+
+class Factors(NamedTuple):
+    """exp(W − step) and exp(E − shift)."""
+
+    S: int  # labels, START and STOP included
+    W: np.ndarray  # flat: the place of (a, b, c) is (a · S + b) · S + c
+    E: np.ndarray  # (entries,)
+    shift: np.ndarray  # (entries,) at the first entry of every site
+    step: float
+    forbids: bool  # whether some of W or E is zero
+
+
+class Work(NamedTuple):
+    """Where one thread works."""
+
+    alpha: np.ndarray  # (states,)
+    beta: np.ndarray  # (states,)
+    scale: np.ndarray  # (nodes,)
+    larger: np.ndarray  # (nodes,) by which a block was multiplied
+    least: np.ndarray  # (nodes,) the smallest positive number of a block
+    factor: np.ndarray  # (arcs,)
+
+
+@kernel(fastmath=REORDER)
+def sums(begin, end, graph, factors, weight, logz, unsafe, gradient, gW, gE):
+    """log Z of the goals of lattices begin … end − 1, and with ``gradient`` expected uses, without the factor W."""
+    lattices, nodes, arcs = graph.lattices, graph.nodes, graph.arcs
     states, most_nodes, most_arcs = 0, 0, 0
     for lattice in range(begin, end):
         lo, hi = lattices[lattice], lattices[lattice + 1]
         states = max(states, nodes[hi - 1, PLACE] + nodes[hi - 1, ROWS] * nodes[hi - 1, COLUMNS])
         most_nodes, most_arcs = max(most_nodes, hi - lo), max(most_arcs, arcs[hi] - arcs[lo])
-    alpha, beta = np.empty(states), np.empty(states)
     scale, larger, least = np.empty(most_nodes), np.empty(most_nodes), np.empty(most_nodes)
-    factor = np.empty(most_arcs)
+    work = Work(np.empty(states), np.empty(states), scale, larger, least, np.empty(most_arcs))
     for lattice in range(begin, end):
-        safe = _forward(
-            lattice,
-            lattices,
-            nodes,
-            arcs,
-            sources,
-            labels,
-            second,
-            S,
-            W,
-            E,
-            shift,
-            step,
-            forbids,
-            logz,
-            alpha,
-            scale,
-            larger,
-            least,
-            factor,
-        )
+        safe = _forward(lattice, graph, factors, work, logz)
         unsafe[lattice] = not safe
         if gradient and safe:
-            _backward(
-                lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, weight, logz,
-                alpha, beta, scale, larger, factor, gW, gE,
-            )  # fmt: skip
+            _backward(lattice, graph, factors, work, weight, logz, gW, gE)
 
 
 @kernel(inline=True)
@@ -104,15 +91,15 @@ def _run(labels, first, count):
 
 
 @kernel(fastmath=REORDER)
-def _forward(
-    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, shift, step, forbids, logz,
-    alpha, scale, larger, least, factor,
-):  # fmt: skip
+def _forward(lattice, graph, factors, work, logz):
     """α of all nodes and log Z of the goals; whether no number may have vanished.
 
     A block of zeros has the scale −inf. Where something is forbidden, a state may have no other way than a very
     unlikely one, which must not vanish beside the others.
     """
+    lattices, nodes, arcs, sources, labels, second = graph
+    S, W, E, shift, step, forbids = factors
+    alpha, _beta, scale, larger, least, factor = work
     lo, hi = lattices[lattice], lattices[lattice + 1]
     first, safe = arcs[lo], True
     alpha[0], scale[0], least[0] = 1.0, 0.0, 1.0
@@ -182,11 +169,11 @@ def _forward(
 
 
 @kernel(fastmath=REORDER)
-def _backward(
-    lattice, lattices, nodes, arcs, sources, labels, second, S, W, E, weight, logz,
-    alpha, beta, scale, larger, factor, gW, gE,
-):  # fmt: skip
+def _backward(lattice, graph, factors, work, weight, logz, gW, gE):
     """Add the expected uses of words and of label n-grams, the latter without their factor W."""
+    lattices, nodes, arcs, sources, labels, second = graph
+    S, W, E = factors.S, factors.W, factors.E
+    alpha, beta, scale, larger, _least, factor = work
     lo, hi = lattices[lattice], lattices[lattice + 1]
     first = arcs[lo]
     for i in range(nodes[hi - 1, PLACE] + nodes[hi - 1, ROWS] * nodes[hi - 1, COLUMNS]):
@@ -241,7 +228,7 @@ def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, 
     """
     n = len(states) - 1
     lattices = np.zeros(n + 1, np.int64)
-    words, capacity, count = np.empty((4 * len(final) + 16, 3), np.int32), 4 * len(final) + 16, 0
+    words, count = np.empty((4 * len(final) + 16, 3), np.int32), 0
     edge_from, edge_to = np.empty(4 * len(symbols) + 16, np.int64), np.empty(4 * len(symbols) + 16, np.int64)
     edges = 0
     longest = 0
@@ -250,7 +237,7 @@ def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, 
     head, tail = np.empty(longest, np.int64), np.empty(longest, np.int64)
     kinds, made = max(goals, 1), 0
     # nodes get temporary numbers when met and final ones when their state is reached
-    following, number = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+    following, number = np.empty(len(words), np.int64), np.empty(len(words), np.int64)
     for i in range(n):
         q0, q1 = states[i], states[i + 1]
         for q in range(q1 - q0):
@@ -281,10 +268,9 @@ def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, 
                     while found >= 0 and (words[found, 0] != u or words[found, 1] != site or words[found, 2] != goal):
                         found = following[found]
                     if found < 0:
-                        if count == capacity:
-                            capacity *= 2
-                            words = _grown_table(words, capacity)
-                            following, number = _grown(following, capacity), _grown(number, capacity)
+                        if count == len(words):
+                            words = grown(words, count + 1)
+                            following, number = grown(following, count + 1), grown(number, count + 1)
                         found = count
                         count += 1
                         words[found, 0], words[found, 1], words[found, 2] = u, site, goal
@@ -298,7 +284,7 @@ def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, 
                             following[tail[targets[a]]] = found
                             tail[targets[a]] = found
                     if edges == len(edge_from):
-                        edge_from, edge_to = _grown(edge_from, 2 * edges), _grown(edge_to, 2 * edges)
+                        edge_from, edge_to = grown(edge_from, edges + 1), grown(edge_to, edges + 1)
                     edge_from[edges], edge_to[edges] = node, found
                     edges += 1
                 node = following[node]
@@ -324,17 +310,3 @@ def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, 
         sources[cursor[node]] = number[edge_from[e]]
         cursor[node] += 1
     return lattices, table, ptr, sources
-
-
-@kernel
-def _grown(array, capacity):
-    more = np.empty(capacity, array.dtype)
-    more[: len(array)] = array
-    return more
-
-
-@kernel
-def _grown_table(array, capacity):
-    more = np.empty((capacity, array.shape[1]), array.dtype)
-    more[: len(array)] = array
-    return more

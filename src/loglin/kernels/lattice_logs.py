@@ -4,6 +4,8 @@ W and E are logarithms here, −inf forbids. A path is told by its entries: for 
 (word, label) in ``labels``, STOP left out.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np
@@ -14,15 +16,16 @@ from loglin.kernels.logspace import add_logs
 
 
 @kernel
-def size_of(lattice, lattices, nodes):
+def size_of(lattice, graph):
     """How many numbers the blocks of a lattice hold."""
-    last = lattices[lattice + 1] - 1
+    last, nodes = graph.lattices[lattice + 1] - 1, graph.nodes
     return nodes[last, PLACE] + nodes[last, ROWS] * nodes[last, COLUMNS]
 
 
 @kernel
-def forward(lattice, lattices, nodes, arcs, sources, labels, second, W, E, alpha):
+def forward(lattice, graph, W, E, alpha):
     """log α of every state of a lattice, into ``alpha``."""
+    lattices, nodes, arcs, sources, labels, second = graph
     lo, hi = lattices[lattice], lattices[lattice + 1]
     alpha[:] = -math.inf
     alpha[0] = 0.0
@@ -52,8 +55,9 @@ def forward(lattice, lattices, nodes, arcs, sources, labels, second, W, E, alpha
 
 
 @kernel
-def goal_sum(goal, lattice, lattices, nodes, alpha):
+def goal_sum(goal, lattice, graph, alpha):
     """log Z of a goal from the forward sums of its lattice."""
+    lattices, nodes = graph.lattices, graph.nodes
     z = -math.inf
     for n in range(lattices[lattice], lattices[lattice + 1]):
         if nodes[n, GOAL] == goal:
@@ -63,15 +67,16 @@ def goal_sum(goal, lattice, lattices, nodes, alpha):
 
 
 @kernel
-def careful_sums(chosen, lattices, nodes, arcs, sources, labels, second, W, E, weight, goals, logz, gradient, gW, gE):
+def careful_sums(chosen, graph, W, E, weight, goals, logz, gradient, gW, gE):
     """As ``kernels.lattice.sums`` for the chosen lattices, but expected uses include W; goals (n + 1,) of each."""
+    lattices, nodes, arcs, sources, labels, second = graph
     for lattice in chosen:
         lo, hi = lattices[lattice], lattices[lattice + 1]
-        size = size_of(lattice, lattices, nodes)
+        size = size_of(lattice, graph)
         alpha, beta = np.empty(size), np.empty(size)
-        forward(lattice, lattices, nodes, arcs, sources, labels, second, W, E, alpha)
+        forward(lattice, graph, W, E, alpha)
         for goal in range(goals[lattice], goals[lattice + 1]):
-            z = goal_sum(goal, lattice, lattices, nodes, alpha)
+            z = goal_sum(goal, lattice, graph, alpha)
             logz[goal] = z
             if not gradient or z == -math.inf or weight[goal] == 0.0:
                 continue
@@ -104,14 +109,15 @@ def careful_sums(chosen, lattices, nodes, arcs, sources, labels, second, W, E, w
 
 
 @kernel
-def best_paths(begin, end, lattices, nodes, arcs, sources, labels, second, W, E, goals, k, entries, lengths, scores):
+def best_paths(begin, end, graph, W, E, goals, k, entries, lengths, scores):
     """The k best paths to the last goal of each lattice: entries (n, k, longest), lengths (n, k), scores (n, k).
 
     Backward, so that of equal paths through one word sequence the one with the first labels comes first.
     """
+    lattices, nodes, arcs, sources, labels, second = graph
     for lattice in range(begin, end):
         lo, hi = lattices[lattice], lattices[lattice + 1]
-        goal, size = goals[lattice + 1] - 1, size_of(lattice, lattices, nodes)
+        goal, size = goals[lattice + 1] - 1, size_of(lattice, graph)
         best = np.full((size, k), -math.inf)  # of the ways from a state to the end
         after = np.empty((size, k, 3), np.int64)  # node, state and rank that follow
         for n in range(hi - 1, lo, -1):
@@ -153,12 +159,13 @@ def best_paths(begin, end, lattices, nodes, arcs, sources, labels, second, W, E,
 
 
 @kernel
-def sample_paths(lattice, lattices, nodes, arcs, sources, labels, second, W, E, goals, uniforms, entries, lengths):
+def sample_paths(lattice, graph, W, E, goals, uniforms, entries, lengths):
     """Draws of paths to the last goal, from their ends: entries (draws, longest) filled from the right, lengths."""
+    lattices, nodes, arcs, sources, labels, second = graph
     goal = goals[lattice + 1] - 1
-    alpha = np.empty(size_of(lattice, lattices, nodes))
-    forward(lattice, lattices, nodes, arcs, sources, labels, second, W, E, alpha)
-    z = goal_sum(goal, lattice, lattices, nodes, alpha)
+    alpha = np.empty(size_of(lattice, graph))
+    forward(lattice, graph, W, E, alpha)
+    z = goal_sum(goal, lattice, graph, alpha)
     for draw in range(len(entries)):
         left, n, state = uniforms[draw, 0], -1, -1
         for last in range(lattices[lattice], lattices[lattice + 1]):

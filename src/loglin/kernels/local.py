@@ -40,35 +40,34 @@ def neighbor_runs(tokens, neighbors, list_ptr, list_ids, run_ptr, run_neighbors,
 
 # p_t[j] = e_t[j]·Σ_i p_{t−1}[i]·M_t[i, j] / Z_t[i],   Z_t[i] = Σ_j M_t[i, j]·e_t[j]
 @kernel
-def step_marginals(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, parameters, longest, out):
+def step_marginals(begin, end, text, parameters, exponentials, out):
     """out[t] = p(y_t) in a chain of first order whose steps are each normalized; NaN where numbers overflow."""
-    table, weights, _T, M, _MT, M_exp = parameters
-    width = table.shape[1]
-    per_token = bigrams[0].shape[0] > 0
-    e, _observed, p, _b, _c, _masks, steps = new_scratch(longest, width, n_labels, per_token, table)
-    for s in range(s_begin, s_end):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
+    width, n_labels = parameters.table.shape[1], text.n_labels
+    per_token = text.steps.ptr.shape[0] > 0
+    scratch = new_scratch(text, parameters.table)
+    e, p, S = scratch.e, scratch.a, scratch.S if per_token else exponentials.M
+    for s in range(begin, end):
+        first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
         if n == 0:
             continue
-        score_tokens(first, n, tokens, table, weights, e)
-        exponentiate(first, n, n_labels, labels[0], labels[1], e)
+        score_tokens(first, n, text.tokens, parameters, e)
+        exponentiate(first, n, text, e)
         if per_token:
-            step_matrices(first, n, n_labels, M, bigrams, M_exp, steps)
+            step_matrices(first, n, text, exponentials, S)
         for t in range(n):
             for j in range(width):
-                p[t, j] = e[0, j] if t == 0 else e[0, 0] * 0
+                p[t, j] = e[0, j] if t == 0 else 0.0
             for i in range(n_labels if t > 0 else 0):
                 row = t * width + i if per_token else i
-                S = steps if per_token else M
-                z = e[0, 0] * 0
+                z = 0.0
                 for j in range(width):
                     z += S[row, j] * e[t, j]
                 share = p[t - 1, i] / z
                 for j in range(width):
                     p[t, j] += share * S[row, j]
-            z = e[0, 0] * 0
+            z = 0.0
             for j in range(n_labels):
-                p[t, j] *= e[t, j] if t > 0 else e[0, 0] * 0 + 1
+                p[t, j] *= e[t, j] if t > 0 else 1.0
                 z += p[t, j]
             for j in range(n_labels):
                 p[t, j] /= z

@@ -20,6 +20,8 @@ written with LLVM vectors and stay in registers. A row is walked in blocks of up
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
 from numba import config, types
@@ -32,6 +34,7 @@ _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _CONTRACT = ("contract",)
 _WHOLE = ir.VectorType(_I32, LANES)
 _int64 = types.int64
+_SETTINGS: Any = config
 
 
 def padded(n_labels: int) -> int:
@@ -406,7 +409,7 @@ def _exp_float(e, x):
     return b.fmul(p, b.bitcast(b.shl(power, ir.Constant(_WHOLE, [23] * LANES)), e.vector))
 
 
-if config.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped through and covered
+if _SETTINGS.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped through and covered
 
     def sum_rows(out, o, table, index, begin, end):
         out[o] = table[index[begin:end]].sum(axis=0)

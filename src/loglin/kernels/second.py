@@ -29,7 +29,7 @@ def forward_pairs(n, L, e, M, per_token, C, A, c):
         for row in range(t * H, (t + 1) * H):
             for j in range(width):
                 A[row, j] = 0
-        z = e[0, 0] * 0
+        z = 0.0
         if t == 0:
             for j in range(L):
                 A[L, j] = e[0, j]
@@ -66,7 +66,7 @@ def backward_pairs(n, L, e, M, per_token, CT, H, A, c, G, r):
                 for a in range(width):
                     mixed[0, a] = 1
             elif t == 0:
-                v = e[0, 0] * 0
+                v = 0.0
                 for j in range(L):
                     v += G[H + b, j]
                 mixed[0, 0] = v
@@ -95,9 +95,10 @@ def add_triples(n, L, A, c, G, H, weight, X):
 
 
 @kernel
-def add_pair_posteriors(first, n, L, e, M, per_token, bigrams, A, c, G, H, weight, XD, residual):
+def add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, out):
     """Expected label bigrams p(a, b at t) for t ≥ 1, and those of observed bigram features."""
-    ptr, _ids, pairs = bigrams
+    ptr, _ids, pairs = text.steps
+    L, XD, residual = text.n_labels, out.pairs, out.steps
     for t in range(1, n):
         for a in range(L):
             for b in range(L):
@@ -113,13 +114,13 @@ def add_pair_posteriors(first, n, L, e, M, per_token, bigrams, A, c, G, H, weigh
 
 
 @kernel
-def second_order_sums(first, n, L, bigrams, M, per_token, weight, e, second, c, r, XD, residual):
-    """As ``chain.scaled_sums`` for a chain of second order; triples go into second[3]."""
-    C, CT, _, X, A, G = second
+def second_order_sums(first, n, text, M, per_token, weight, e, second, c, r, out):
+    """As ``chain.scaled_sums`` for a chain of second order; expected label trigrams go into second.X."""
+    C, CT, A, G, L = second.C, second.CT, second.A, second.G, text.n_labels
     H = C.shape[0] // L
     total = forward_pairs(n, L, e, M, per_token, C, A, c)
     if abs(total) < np.inf:
         backward_pairs(n, L, e, M, per_token, CT, H, A, c, G, r)
-        add_pair_posteriors(first, n, L, e, M, per_token, bigrams, A, c, G, H, weight, XD, residual)
-        add_triples(n, L, A, c, G, H, weight, X)
+        add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, out)
+        add_triples(n, L, A, c, G, H, weight, second.X)
     return total

@@ -1,18 +1,37 @@
-"""Stochastic passes over sentences: gradient steps, and the structured perceptron.
+"""Stochastic gradient steps, one per sentence.
 
-Both keep their weights where scoring reads them: rows of ``table``, single weights in ``weights``, label
-bigrams in ``T``. Tokens are listed without heads, since every weight changes all the time.
+Weights are kept where scoring reads them: rows of the table, single weights, label bigrams. Tokens are listed
+without heads, since every weight changes all the time.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import kernel
-from loglin.kernels.rows import best_rows, exp_row, spread_row
+from loglin.kernels.rows import exp_row, spread_row
+from loglin.kernels.sentences import Residuals, is_certain, weight_of
 
 u8 = np.uint64
+
+
+class Known(NamedTuple):
+    """Which features there are, so that no other weight is changed."""
+
+    rows: np.ndarray  # (rows, W / 8) uint8: the labels that a row of the table has weights for, as bits
+    pairs: np.ndarray  # (L, L) int32: number of a label bigram, −1 for none
+    triples: np.ndarray  # (L, L, L) bool, or (0, L, L) in first order
+
+
+class Memory(NamedTuple):
+    """The residuals met before; all three are empty for plain gradient descent."""
+
+    tokens: np.ndarray  # (T, W)
+    pairs: np.ndarray  # (sentences, label bigrams)
+    steps: np.ndarray  # (entries of Steps,)
 
 
 @kernel
@@ -21,7 +40,7 @@ def exp_transitions(T, n_labels, M, MT):
     for i in range(n_labels):
         for j in range(n_labels):
             M[i, j] = T[i, j]
-        exp_row(M, i, M[i, 0] * 0)
+        exp_row(M, i, 0.0)
         for j in range(n_labels, M.shape[1]):
             M[i, j] = 0
     for i in range(n_labels):
@@ -30,27 +49,8 @@ def exp_transitions(T, n_labels, M, MT):
 
 
 @kernel
-def descend(
-    order,
-    offsets,
-    n_labels,
-    tokens,
-    allowed_bits,
-    bigrams,
-    labels,
-    instance,
-    parameters,
-    pair_number,
-    step,
-    share,
-    memory,
-    pair_memory,
-    step_memory,
-    longest,
-    residual,
-    patience,
-):
-    """One step per sentence, without penalty; returns the losses met on the way.
+def descend(order, text, known, parameters, exponentials, memory, step, share, patience):
+    """Take a step for each sentence of ``order``, without penalty; return the losses met on the way.
 
     More than ``patience`` sentences that leave the safe range end it with an infinite loss.
 
@@ -58,95 +58,93 @@ def descend(
     dual ascent of SDCA: m += share·(r − m), w −= step·(that change), which keeps w = −step·Σ m, the
     optimum for the residuals in memory when step = 1 / l2, so the noise of the steps dies away.
     """
-    table, weights, T, M, MT, M_exp = parameters
-    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
-    gold = labels[0]
-    width, rate = table.shape[1], T[0, 0] * 0 - step
-    scratch = new_scratch(longest, width, n_labels, bigrams[0].shape[0] > 0, table)
-    r = np.zeros((longest, width), table.dtype)
-    X, XD = np.zeros((width, width), table.dtype), np.zeros((width, width))
+    table, L, rate = parameters.table, text.n_labels, -step
+    width = table.shape[1]
+    scratch = new_scratch(text, table)
+    r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
+    XD = np.zeros((width, width))
+    steps = np.zeros(text.steps.ids.shape[0], table.dtype)
+    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
     loss, unsafe = 0.0, 0
-    weight = rate * 0 + 1
     for i in range(order.shape[0]):
         s = order[i]
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
+        first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
         if n == 0:
             continue
-        if instance.shape[0]:
-            weight = instance[s]
         if n > 1:
-            exp_transitions(T, n_labels, M, MT)
+            exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
             for a in range(width):
                 for b in range(width):
                     X[a, b] = 0
                     XD[a, b] = 0
-        one = sentence(
-            first, n, n_labels, tokens, bigrams, labels, parameters, None, weight, scratch, r, X, XD, residual
-        )
+        one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
         if not abs(one) < np.inf:  # passed over; if there are many, the steps are too long
             unsafe += 1
             if unsafe > patience:
                 return np.inf
             continue
         loss += one
-        if memory.shape[0]:
+        if memory.tokens.shape[0]:
             for t in range(n):
-                for j in range(n_labels):
-                    change = share * (r[t, j] - memory[first + t, j])
-                    memory[first + t, j] += change
+                for j in range(L):
+                    change = share * (r[t, j] - memory.tokens[first + t, j])
+                    memory.tokens[first + t, j] += change
                     r[t, j] = change
-        for t in range(n):
-            for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
-                if row_values.shape[0]:
-                    spread_row(table, allowed_bits, row_ids, q, rate * row_values[q], r, t)
-                else:
-                    spread_row(table, allowed_bits, row_ids, q, rate, r, t)
-            for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
-                move = rate * r[u8(t), u8(entry_labels[q])]
-                if entry_values.shape[0]:
-                    move *= entry_values[q]
-                weights[u8(entry_ids[q])] += move
+        move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         if n > 1:
-            certain = True
-            for t in range(n):
-                certain = certain and gold[first + t] >= 0
-            if certain and labels[2].shape[0] == 0:
-                for t in range(1, n):
-                    XD[gold[first + t - 1], gold[first + t]] -= weight
-            for a in range(n_labels):
-                for b in range(n_labels):
-                    k = pair_number[a, b]
-                    if k >= 0:
-                        change = X[a, b] * M[a, b] + XD[a, b]
-                        if memory.shape[0]:
-                            change = share * (change - pair_memory[s, k])
-                            pair_memory[s, k] += change
-                        T[a, b] += rate * change
-            if bigrams[0].shape[0]:
-                for q in range(bigrams[0][first], bigrams[0][first + n]):
-                    f = bigrams[1][q]
-                    change = residual[q]
-                    if memory.shape[0]:
-                        change = share * (change - step_memory[q])
-                        step_memory[q] += change
-                    weights[f] += rate * change
-                    residual[q] = 0
-                    M_exp[f] = np.exp(weights[f])
+            move_pairs(s, text, known.pairs, parameters, exponentials, memory, rate, share, X, XD)
+            move_steps(first, n, text, parameters, exponentials, memory, rate, share, steps)
     return loss
 
 
 @kernel
-def viterbi(n, n_labels, e, T, back, out, o):
-    """δ_t[j] = e_t[j] + max_i δ_{t−1}[i] + T[i, j]; out[o:] = the best labels. e is overwritten by δ."""
-    for t in range(1, n):
-        best_rows(e, back, t, e, t - 1, T, n_labels)
-    label = 0
-    for j in range(1, n_labels):
-        if e[n - 1, j] > e[n - 1, label]:
-            label = j
-    score = e[n - 1, label]
-    for t in range(n - 1, -1, -1):
-        out[o + t] = label
-        if t > 0:
-            label = back[t, label]
-    return score
+def move_tokens(first, n, tokens, allowed_bits, parameters, rate, r):
+    """Add rate·r[t] to the weights of the features of token first + t, for t < n."""
+    table, weights = parameters.table, parameters.weights
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    for t in range(n):
+        for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
+            if row_values.shape[0]:
+                spread_row(table, allowed_bits, row_ids, q, rate * row_values[q], r, t)
+            else:
+                spread_row(table, allowed_bits, row_ids, q, rate, r, t)
+        for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+            move = rate * r[u8(t), u8(entry_labels[q])]
+            if entry_values.shape[0]:
+                move *= entry_values[q]
+            weights[u8(entry_ids[q])] += move
+
+
+@kernel
+def move_pairs(s, text, pair_number, parameters, exponentials, memory, rate, share, X, XD):
+    """Add rate times the residuals X·M + XD of label bigrams in sentence s to their weights T."""
+    first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
+    T, M = parameters.T, exponentials.M
+    if is_certain(first, n, text.labels):
+        weight = weight_of(s, text)
+        for t in range(1, n):
+            XD[gold[first + t - 1], gold[first + t]] -= weight
+    for a in range(text.n_labels):
+        for b in range(text.n_labels):
+            k = pair_number[a, b]
+            if k >= 0:
+                change = X[a, b] * M[a, b] + XD[a, b]
+                if memory.tokens.shape[0]:
+                    change = share * (change - memory.pairs[s, k])
+                    memory.pairs[s, k] += change
+                T[a, b] += rate * change
+
+
+@kernel
+def move_steps(first, n, text, parameters, exponentials, memory, rate, share, residual):
+    """Add rate·residual to the weights of observed bigram features, keep their exponentials, clear the residuals."""
+    ptr, ids, weights = text.steps.ptr, text.steps.ids, parameters.weights
+    for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
+        f = ids[q]
+        change = residual[q]
+        if memory.tokens.shape[0]:
+            change = share * (change - memory.steps[q])
+            memory.steps[q] += change
+        weights[f] += rate * change
+        residual[q] = 0
+        exponentials.weights[f] = np.exp(weights[f])

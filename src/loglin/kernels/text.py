@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import kernel
+from loglin.kernels.growing import grown
 
 u8 = np.uint64
 RAGGED = 1
@@ -125,12 +126,8 @@ def encode(text, begin, end, codes):
                         while slots[k] >= 0:
                             k = (k + u8(1)) & (capacity - u8(1))
                         slots[k] = np.int32(c)
-                    more = np.empty(capacity // u8(2), np.uint64)
-                    more[:distinct] = hashes[:distinct]
-                    hashes = more
-                    longer = np.empty(capacity // u8(2), np.int64)
-                    longer[:distinct] = examples[:distinct]
-                    examples = longer
+                    size = np.int64(capacity // u8(2))
+                    hashes, examples = grown(hashes, size), grown(examples, size)
                     k = h & (capacity - u8(1))
                     continue
                 slots[k] = np.int32(distinct)

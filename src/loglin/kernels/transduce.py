@@ -11,19 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import kernel
+from loglin.kernels.growing import grown
 
 u8 = np.uint64
 _PRIME = u8(0x100000001B3)
-
-
-@kernel
-def grown(array, size):
-    """The array, with room for ``size`` entries."""
-    if size <= array.shape[0]:
-        return array
-    more = np.empty(max(size, 2 * array.shape[0]), array.dtype)
-    more[: array.shape[0]] = array
-    return more
 
 
 @kernel

@@ -10,8 +10,8 @@ from loglin.kernels.compile import REORDER, kernel
 @kernel(fastmath=REORDER)
 def dot(x, y):
     total = 0.0
-    for block in range(0, x.shape[0], 4096):  # short sums in the vectors' precision, long ones in float64
-        part = x[0] * 0
+    for block in range(0, x.shape[0], 4096):  # a sum of short sums, all in float64, rounds less
+        part = 0.0
         for i in range(block, min(block + 4096, x.shape[0])):
             part += x[i] * y[i]
         total += part
@@ -27,11 +27,10 @@ def norm(x):
 def add_and_dot(alpha, x, y, z):
     """y += alpha·x, then y·z, in one pass."""
     total = 0.0
-    factor = y[0] * 0 + alpha
     for block in range(0, x.shape[0], 4096):
-        part = y[0] * 0
+        part = 0.0
         for i in range(block, min(block + 4096, x.shape[0])):
-            v = y[i] + factor * x[i]
+            v = y[i] + alpha * x[i]
             y[i] = v
             part += v * z[i]
         total += part
@@ -40,13 +39,12 @@ def add_and_dot(alpha, x, y, z):
 
 @kernel(fastmath=REORDER)
 def times_scale(q, gamma, scale):
-    factor = q[0] * 0 + gamma
     if scale.shape[0]:
         for i in range(q.shape[0]):
-            q[i] *= factor * scale[i]
+            q[i] *= gamma * scale[i]
     else:
         for i in range(q.shape[0]):
-            q[i] *= factor
+            q[i] *= gamma
 
 
 @kernel

@@ -1,4 +1,5 @@
-"""Criteria that need more of a sentence than its posteriors, one sentence at a time in the log domain.
+"""Criteria of whole sentences, one sentence at a time in the log domain: slow beside kernels/chain.py, and right for
+any weights.
 
 Each fills nodes (n, L), pairs (n − 1, L, L) and adds to triples: the derivatives of its loss by the scores of
 labels, steps and label trigrams.
@@ -12,11 +13,12 @@ import numpy as np
 
 from loglin.kernels import logspace
 from loglin.kernels.careful import add_residuals, log_scores, log_scratch
-from loglin.kernels.chain import add_costs
+from loglin.kernels.chain import add_costs, label_mask
 from loglin.kernels.compile import kernel
 from loglin.kernels.moments import covariances
+from loglin.kernels.sentences import weight_of
 
-HINGE, LABEL_LIKELIHOOD, ALL_NEIGHBORS, ONE_NEIGHBOR = range(4)
+LIKELIHOOD, HINGE, LABEL_LIKELIHOOD, ALL_NEIGHBORS, ONE_NEIGHBOR = range(5)
 
 
 @kernel
@@ -35,6 +37,17 @@ def add_path(labels, amount, scores, steps, trigrams, nodes, pairs, triples):
                 triples[labels[t - 2], b, c] += amount
                 total += trigrams[labels[t - 2], b, c]
     return total
+
+
+# log Σ exp(score) over all sequences, or over the observed ones alone: likelihood is the difference
+@kernel
+def masked_sum(observed, first, n, text, scores, steps, trigrams, nodes, pairs, triples):
+    mask, kept = np.empty(scores.shape, np.bool_), np.empty(scores.shape)
+    label_mask(first, n, text, observed, mask)
+    for t in range(n):
+        for j in range(text.n_labels):
+            kept[t, j] = scores[t, j] if mask[t, j] else -np.inf
+    return logspace.forward_backward(kept, steps, trigrams, nodes, pairs, triples)
 
 
 # max_y [score(y) + cost(y, gold)] − score(gold); the costs are in the scores
@@ -106,68 +119,55 @@ def neighbors(kind, gold, scores, steps, nodes, pairs):
 
 
 @kernel
-def whole_sentences(
-    kind,
-    s_begin,
-    s_end,
-    offsets,
-    n_labels,
-    tokens,
-    bigrams,
-    labels,
-    instance,
-    parameters,
-    trigrams,
-    R,
-    XD,
-    triples,
-    residual,
-    losses,
-):
-    """The sentences s_begin … s_end − 1 under the criterion ``kind``; all labels must be known."""
-    gold, _allowed, _candidates, costs = labels
-    scratch = log_scratch(offsets, s_begin, s_end, n_labels, bigrams, parameters[0])
-    all_pairs = np.zeros((scratch[0].shape[0], n_labels, n_labels))
-    for s in range(s_begin, s_end):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
-        losses[s] = 0.0
+def whole_sentences(kind, numbers, text, parameters, trigrams, out):
+    """The numbered sentences under the criterion ``kind``; all but likelihood need all labels to be known.
+
+    trigrams and out.triples (L, L, L), or (0, L, L) in first order; out.X and out.unsafe are not used.
+    """
+    scratch, triples = log_scratch(numbers, text, parameters.table), out.triples
+    all_pairs = np.zeros((scratch.e.shape[0], text.n_labels, text.n_labels))
+    for s in numbers:
+        first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
+        out.losses[s] = 0.0
         if n == 0:
             continue
-        weight = np.float64(instance[s]) if instance.shape[0] else 1.0
-        scores, steps = log_scores(first, n, n_labels, tokens, bigrams, parameters, scratch)
-        if costs.shape[0]:
-            add_costs(first, n, n_labels, gold, costs, scores)
-        y = gold[first : first + n]
-        nodes, pairs, one = np.zeros(scores.shape), all_pairs[: n - 1], np.zeros(trigrams.shape)
-        pairs[:] = 0
-        if kind == HINGE:
-            loss = hinge(y, scores, steps, trigrams, nodes, pairs, one)
-        elif kind == LABEL_LIKELIHOOD:
-            loss = label_likelihood(y, scores, steps, trigrams, nodes, pairs, one)
-        else:
-            loss = neighbors(kind, y, scores, steps, nodes, pairs)
-        losses[s] = weight * loss
-        triples += weight * one
-        R[first : first + n] = 0
-        add_residuals(first, n_labels, bigrams, weight, nodes, pairs, R, XD, residual)
+        scores, steps = log_scores(first, n, text, parameters, scratch)
+        add_costs(first, n, text, scores)
+        y = text.labels.gold[first : first + n]
+        out.tokens[first : first + n] = 0
+        for side in range(2 if kind == LIKELIHOOD else 1):  # over all sequences, then over those that were observed
+            sign = weight_of(s, text) if side == 0 else -weight_of(s, text)
+            nodes, pairs, one = np.zeros(scores.shape), all_pairs[: n - 1], np.zeros(trigrams.shape)
+            pairs[:] = 0
+            if kind == LIKELIHOOD:
+                loss = masked_sum(side == 1, first, n, text, scores, steps, trigrams, nodes, pairs, one)
+            elif kind == HINGE:
+                loss = hinge(y, scores, steps, trigrams, nodes, pairs, one)
+            elif kind == LABEL_LIKELIHOOD:
+                loss = label_likelihood(y, scores, steps, trigrams, nodes, pairs, one)
+            else:
+                loss = neighbors(kind, y, scores, steps, nodes, pairs)
+            out.losses[s] += sign * loss
+            triples += sign * one
+            add_residuals(first, text.n_labels, text.steps, sign, nodes, pairs, out.tokens, out.pairs, out.steps)
 
 
 # Likelihood of the chain whose step from label r scores α_r·s[r, ·] (α_L from START), piecewise_training §3:
 # ∂/∂α_r = Σ_t (observed − expected s[r, ·])
 @kernel
-def scaled_rows(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, parameters, trigrams, alpha, slopes):
-    """−log-likelihood of the sentences; its derivatives by α are added to slopes (L + 1,)."""
-    gold = labels[0]
-    L, loss = n_labels, 0.0
+def scaled_rows(begin, end, text, parameters, trigrams, alpha, slopes):
+    """−log-likelihood of the sentences begin … end − 1; its derivatives by α are added to slopes (L + 1,)."""
+    gold = text.labels.gold
+    L, loss = text.n_labels, 0.0
     scaled_trigrams = np.empty(trigrams.shape)
     for b in range(L if trigrams.shape[0] else 0):
         scaled_trigrams[:, b] = trigrams[:, b] * alpha[b]
-    scratch = log_scratch(offsets, s_begin, s_end, L, bigrams, parameters[0])
-    for s in range(s_begin, s_end):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
+    scratch = log_scratch(range(begin, end), text, parameters.table)
+    for s in range(begin, end):
+        first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
         if n == 0:
             continue
-        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters, scratch)
+        scores, steps = log_scores(first, n, text, parameters, scratch)
         full = np.empty((max(n - 1, 1), L, L))
         scaled = np.zeros((max(n - 1, 1), L, L))
         for t in range(n - 1):
@@ -192,16 +192,16 @@ def scaled_rows(s_begin, s_end, offsets, n_labels, tokens, bigrams, labels, para
 
 
 @kernel
-def local_marginals(s_begin, s_end, offsets, n_labels, tokens, bigrams, parameters, trigrams, least, out):
+def local_marginals(begin, end, text, parameters, trigrams, least, out):
     """out[t, j] = p(y_t = j) where every step is normalized by itself; states below ``least`` are passed over."""
-    L, H = n_labels, logspace.histories(trigrams)
+    L, H = text.n_labels, logspace.histories(trigrams)
     nothing, arcs = np.zeros(L), np.empty(L)
-    scratch = log_scratch(offsets, s_begin, s_end, L, bigrams, parameters[0])
-    for s in range(s_begin, s_end):
-        first, n = offsets[s], offsets[s + 1] - offsets[s]
+    scratch = log_scratch(range(begin, end), text, parameters.table)
+    for s in range(begin, end):
+        first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
         if n == 0:
             continue
-        scores, steps = log_scores(first, n, L, tokens, bigrams, parameters, scratch)
+        scores, steps = log_scores(first, n, text, parameters, scratch)
         now, following = np.zeros((H, L)), np.zeros((H, L))
         logspace.outgoing(scores, steps, trigrams, -1, H - 1, L, nothing, arcs)
         now[H - 1] = np.exp(arcs - logspace.log_sum(arcs))

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import kernel
-from loglin.kernels.transduce import grown, keep, slot_of
+from loglin.kernels.growing import grown
+from loglin.kernels.transduce import keep, slot_of
 
 INSIDE, BEGIN = 0, 3
 
@@ -82,27 +83,18 @@ def split_states(first, last, arcs, targets, symbols, final, left, right, window
                 )
                 if not silent:
                     written, windows = window_at(windows, words, m + 1, m - right, left, window)
-                    edges = _room(edges, n_edges + 1)
+                    edges = grown(edges, n_edges + 1)
                     edges[n_edges, 0], edges[n_edges, 1], edges[n_edges, 2] = k, written, target
                     n_edges += 1
         if waiting > 0:
             written, windows = window_at(windows, words, m, m - waiting, left, window)
             kept = left + waiting - 1 if waiting > 1 else 0
             target, table = state_of(table, Q + right - (waiting - 1), mark, words, m, kept, key)
-            edges = _room(edges, n_edges + 1)
+            edges = grown(edges, n_edges + 1)
             edges[n_edges, 0], edges[n_edges, 1], edges[n_edges, 2] = k, written, target
             n_edges += 1
         k += 1
     return table, edges[:n_edges], windows
-
-
-@kernel
-def _room(edges, size):
-    if size <= edges.shape[0]:
-        return edges
-    more = np.empty((2 * edges.shape[0], 3), np.int64)
-    more[: edges.shape[0]] = edges
-    return more
 
 
 @kernel

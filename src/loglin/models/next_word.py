@@ -42,7 +42,7 @@ class NextWordModel:
         per_token = np.diff(ptr)
         history = np.repeat(of_token, per_token)
         order = np.argsort(history, kind="stable")
-        cuts = np.concatenate([[0], np.cumsum(np.bincount(history, minlength=len(tree.count)))]).astype(np.int64)
+        cuts = np.concatenate([[0], np.cumsum(np.bincount(history, minlength=len(tree.counts)))]).astype(np.int64)
         log_p = np.empty(len(targets))
         n, weights = self.words.n_predicted, self.weights
         features = kernels.Features(self.extractor.ptr, self.extractor.targets, self._factors, _NONE)

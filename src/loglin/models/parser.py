@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.sections import Section
 from loglin.corpus.trees import Tree
-from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
@@ -27,7 +27,8 @@ from loglin.grammars.grammar import Grammar
 from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
-from loglin.models.chain import VERSION, arrays_named, read_arrays, write_arrays
+from loglin.models import files
+from loglin.models.kinds import PARSE, Kind, opened
 from loglin.structures.forest import Forests
 from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, scores_with, token_matrix
 
@@ -70,12 +71,16 @@ class ParserModel:
 
     # ------------------------------------------------------------------ files
 
+    @property
+    def kind(self) -> Kind:
+        return PARSE
+
     def save(self, path: str | os.PathLike) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
         g, index = self.grammar, self.index
-        header: dict = {
-            "version": VERSION,
-            "task": "parse",
+        header = {
+            "version": files.VERSION,
+            "task": self.kind.name,
             "coder": None if self.coder is None else self.coder.to_dict(),
             "symbols": g.symbols,
             "decoding": self.decoding,
@@ -84,90 +89,51 @@ class ParserModel:
         }
         arrays = {"binary": g.binary.reshape(-1), "unary": g.unary.reshape(-1), "tags": index.tags}
         arrays |= {"base.rules": self.base.rules, "base.roots": self.base.roots, "weights": self.weights}
-        spans, tokens = index.spans, index.tokens
-        arrays |= {"span.ptr": spans.ptr, "span.targets": spans.targets}
-        arrays |= {"split.ptr": spans.split_ptr, "split.rules": spans.split_rules}
-        arrays |= {"token.ptr": tokens.ptr, "token.labels": tokens.labels}
-        header["lexicon"], lexicon = self.lexicon.to_arrays()
-        arrays |= {f"lexicon.{name}": array for name, array in lexicon.items()}
-        for kind, extractor in (("tokens", self.tokens), ("spans", self.spans)):
-            if extractor is not None:
-                header[kind], found = extractor.to_arrays()
-                arrays |= {f"{kind}.{name}": array for name, array in found.items()}
-        write_arrays(path, header, arrays)
+        arrays |= {"token.ptr": index.tokens.ptr, "token.labels": index.tokens.labels}
+        section = Section(header, arrays | index.spans.to_arrays())
+        for name, part in (("lexicon", self.lexicon), ("tokens", self.tokens), ("spans", self.spans)):
+            if part is not None:
+                section = section.with_part(name, part.to_section())
+        files.write(path, section)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ParserModel:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        arrays, header = read_arrays(path)
-        if header.get("task") != "parse":
-            raise LoglinError(f"{path} holds no parser; train one with loglin parse-train")
-        try:
-            model = cls._of(header, arrays)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise LoglinError(f"{path} is no complete parser: {error}; train it again") from error
-        if not model._is_consistent():
-            raise LoglinError(f"{path} is damaged: its tables do not fit together; train it again")
-        return model
+        _, section = opened(path, "parser.ParserModel")
+        with files.refusing(path):
+            return cls._of(section)
 
     @classmethod
-    def _of(cls, header: dict, arrays: dict[str, np.ndarray]) -> ParserModel:
-        grammar = Grammar(header["symbols"], arrays["binary"].reshape(-1, 3), arrays["unary"].reshape(-1, 2))
-        spans = SpanIndex(
-            grammar.n_rules,
-            grammar.n_symbols,
-            *(arrays[name] for name in ("span.ptr", "span.targets", "split.ptr", "split.rules")),
+    def _of(cls, section: Section) -> ParserModel:
+        grammar = Grammar(
+            section.names("symbols"),
+            section.array("binary", np.int32).reshape(-1, 3),
+            section.array("unary", np.int32).reshape(-1, 2),
         )
-        tags = arrays["tags"]
-        tokens = token_index(len(tags), arrays["token.ptr"], arrays["token.labels"])
+        section.require(grammar.is_consistent(), "binary, unary or symbols", "are no rules in their order")
+        tags = section.rising("tags", np.int32, grammar.n_symbols)
+        section.require(len(tags) > 0, "tags", "is empty")
+        words, brackets = section.optional("tokens"), section.optional("spans")
+        tokens = TemplateExtractor.from_section(words) if words else None
+        spans = SpanExtractor.from_section(brackets) if brackets else None
+        labels = section.numbers("token.labels", np.uint16, len(tags))
+        ptr = section.cuts("token.ptr", len(labels), tokens.n_attributes if tokens else 0)
+        sizes = (spans.n_attributes, spans.n_split_attributes) if spans else (0, 0)
+        span_index = SpanIndex.from_section(section, (grammar.n_rules, grammar.n_symbols), sizes)
+        index = TreeIndex(grammar, tags, span_index, token_index(len(tags), ptr, labels))
+        base, lexicon = section.part("base"), Lexicon.from_section(section.part("lexicon"))
+        section.require(np.array_equal(lexicon.tags, tags), "lexicon.tags", "are not those of the grammar")
         return cls(
-            None if header["coder"] is None else TreeCoder.from_dict(header["coder"]),
-            TreeIndex(grammar, tags, spans, tokens),
-            Base(arrays["base.rules"], arrays["base.roots"]),
-            Lexicon.from_arrays(header["lexicon"], arrays_named(arrays, "lexicon.")),
-            arrays["weights"],
-            TemplateExtractor.from_arrays(header["tokens"], arrays_named(arrays, "tokens."))
-            if "tokens" in header
-            else None,
-            SpanExtractor.from_arrays(header["spans"], arrays_named(arrays, "spans.")) if "spans" in header else None,
-            header["decoding"],
-            header["record"],
-            header["as_terminals"],
-        )
-
-    def _is_consistent(self) -> bool:
-        """Numbers that kernels will follow stay inside their arrays."""
-        g, index = self.grammar, self.index
-        N, K = g.n_symbols, len(index.tags)
-        n_tokens = self.tokens.n_attributes if self.tokens is not None else 0
-        n_spans = (self.spans.n_attributes, self.spans.n_split_attributes) if self.spans is not None else (0, 0)
-        rising, labels = np.diff(index.tokens.ptr), index.tokens.labels
-        return (
-            isinstance(self.record, dict)
-            and self.decoding in LOCAL
-            and isinstance(self.as_terminals, bool)
-            and g.is_consistent()
-            and index.tags.dtype == np.int32
-            and K > 0
-            and 0 <= int(index.tags.min()) <= int(index.tags.max()) < N
-            and bool((np.diff(index.tags) > 0).all())
-            and self.lexicon.is_consistent()
-            and np.array_equal(self.lexicon.tags, index.tags)
-            and all(a.dtype == np.float64 for a in (self.base.rules, self.base.roots, self.weights))
-            and (len(self.base.rules), len(self.base.roots), len(self.weights)) == (g.n_rules, N, index.n_features)
-            and not any(bool((np.isnan(a) | (a == np.inf)).any()) for a in (self.base.rules, self.base.roots))
-            and bool(np.isfinite(self.weights).all())
-            and index.spans.is_consistent()
-            and (len(index.spans.ptr) - 1, len(index.spans.split_ptr) - 1) == n_spans
-            and index.tokens.ptr.dtype == np.int64
-            and labels.dtype == np.uint16
-            and len(index.tokens.ptr) == n_tokens + 1
-            and int(index.tokens.ptr[0]) == 0
-            and int(index.tokens.ptr[-1]) == len(labels)
-            and bool((rising >= 0).all())
-            and (not len(labels) or int(labels.max()) < K)
-            and (self.tokens is None or self.tokens.is_consistent())
-            and (self.spans is None or self.spans.is_consistent())
+            None if section.get("coder") is None else TreeCoder.from_dict(section.get("coder")),
+            index,
+            Base(base.log_probabilities("rules", grammar.n_rules), base.log_probabilities("roots", grammar.n_symbols)),
+            lexicon,
+            section.finite("weights", index.n_features),
+            tokens,
+            spans,
+            section.choice("decoding", LOCAL),
+            section.value("record", dict),
+            section.value("as_terminals", bool),
         )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 class CacheLikelihood:
     def __init__(self, mass: np.ndarray, hit: np.ndarray):
         self.mass = mass  # (tokens, features): probability of the cached words with each feature
-        self.observed = np.bincount(hit[hit >= 0], minlength=mass.shape[1]).astype(np.float64)
+        self.n_features = mass.shape[1]
+        self.observed = np.bincount(hit[hit >= 0], minlength=self.n_features).astype(np.float64)
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         Z = 1 + self.mass @ np.expm1(theta)

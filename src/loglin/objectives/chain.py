@@ -17,6 +17,7 @@ from loglin.features.index import FeatureIndex
 from loglin.features.scoring import Scorer
 from loglin.kernels import gradient as gradient_kernels
 from loglin.kernels import keys
+from loglin.kernels.sentences import Labels, Parameters, Residuals, Sentences, Steps
 from loglin.threads import Threads, chunks_by_size
 
 
@@ -39,22 +40,23 @@ class ChainCriterion(ABC):
         self.dtype, self.n_features = np.dtype(dtype), index.n_features
         self.instance = np.asarray([] if instance_weights is None else instance_weights, self.dtype)
         price = np.zeros((0, 0), self.dtype) if costs is None else np.asarray(costs, self.dtype)
-        self.labels = (gold.codes, gold.sets, gold.candidates, price)
+        self.labels = Labels(gold.codes, gold.sets, gold.candidates, price)
         self.longest = int(np.diff(design.offsets).max(initial=1))
         self.residuals = np.zeros((design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
         self.chunks = chunks_by_size(design.offsets)
         self.bigrams = self._bigram_lists()
-        self.step_residuals = np.zeros(len(self.bigrams[1]), self.dtype)
+        self.step_residuals = np.zeros(len(self.bigrams.ids), self.dtype)
         self.order = 2 if len(index.triples) else 1
         self.losses = np.zeros(design.n_sentences)  # of every sentence at the last weights
+        self.unsafe = np.zeros(design.n_sentences, bool)  # where the last pass needed the log domain
         self.evaluations = 0
         self.epochs = 0.0  # stochastic passes over the sentences, or parts of one
 
-    def _bigram_lists(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _bigram_lists(self) -> Steps:
         """Observed bigram features of the step into each token, and for each feature where it occurs."""
         if not len(self.index.bigram_pairs):
             self._bigram_postings = np.zeros(1, np.int64), np.empty(0, np.uint32)
-            return np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int32)
+            return Steps(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int32))
         incidence = self.design.bigrams
         counts = np.diff(self.index.bigram_ptr)[incidence.ids]
         ends = np.concatenate([[0], np.cumsum(counts)])
@@ -68,7 +70,26 @@ class ChainCriterion(ABC):
         keys.transpose(one_each, features, NO_VALUES, 0, posting_ptr[:-1].copy(), places, NO_VALUES)
         self._bigram_postings = posting_ptr, places
         # kernels number the weights of all kinds in one vector
-        return ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features]
+        return Steps(ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features])
+
+    @property
+    def text(self) -> Sentences:
+        """The sentences as kernels read them."""
+        lists = (self.scorer.tokens, self.bigrams, self.labels, self.instance)
+        return Sentences(self.design.offsets, self.longest, self.index.n_labels, *lists)
+
+    def parameters(self, weights: np.ndarray, x: np.ndarray) -> Parameters:
+        """What kernels score with; ``x`` are the weights in our precision, already in the scorer's table."""
+        return Parameters(self.scorer.table, x, self.index.transitions(np.asarray(weights, np.float64)))
+
+    def log_trigrams(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of label trigrams (L, L, L), or (0, L, L) in first order."""
+        cube, L = self.index.trigrams(np.asarray(weights, np.float64)), self.index.n_labels
+        return np.zeros((0, L, L)) if cube is None else cube
+
+    def filled(self, pairs: np.ndarray, triples: np.ndarray, X: np.ndarray) -> Residuals:
+        """The arrays that a pass over sentences fills; those of label n-grams belong to one thread."""
+        return Residuals(self.residuals, self.step_residuals, self.losses, self.unsafe, X, pairs, triples)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at ``weights``."""

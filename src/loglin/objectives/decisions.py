@@ -115,5 +115,5 @@ class TokenDecisions:
 
     def negative(self) -> int | None:
         lists, counts = self.criterion.design.tokens, np.diff(self.index.ptr)
-        found = np.flatnonzero(lists.values < 0) if lists.values.size else []
+        found = np.flatnonzero(lists.values < 0)
         return next((int(self.index.ptr[a]) for a in lists.ids[found] if counts[a]), None)

@@ -99,11 +99,11 @@ class ExpansionCriterion:
         lengths = (ends - begins)[there]
         run_begins = self._place[begins[there]]
         run_ptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
-        self._runs = run_ptr, run_begins, run_begins + lengths
+        self._runs = kernels.Runs(run_ptr, run_begins, run_begins + lengths)
         local = merged.rules - grammar.expansions[merged.symbols]
-        self._instances = merged.symbols, np.where(merged.rules < 0, -1, local), merged.counts
+        self._instances = kernels.Instances(merged.symbols, np.where(merged.rules < 0, -1, local), merged.counts)
         work = np.concatenate([[0], np.cumsum(lengths)])[run_ptr] + np.arange(len(run_ptr))
-        work[1:] += np.cumsum(self._layout[1][merged.symbols])
+        work[1:] += np.cumsum(self._layout.sizes[merged.symbols])
         self._chunks = chunks_by_size(work)
 
     def _lay_out(self, grammar: Grammar, index: SpanIndex) -> None:
@@ -121,7 +121,7 @@ class ExpansionCriterion:
         self._place[of_rules] = place[n_binary:]
         first = np.searchsorted(symbol[order], np.arange(grammar.n_symbols + 1)).astype(np.int64)
         local = (rule - grammar.expansions[symbol])[order].astype(np.int32)
-        self._layout = first, np.diff(grammar.expansions), local
+        self._layout = kernels.BySymbol(first, np.diff(grammar.expansions), local)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
@@ -132,7 +132,7 @@ class ExpansionCriterion:
         return self._pass(weights, True)[1]
 
     def _pass(self, weights: np.ndarray, second: bool) -> tuple[float, np.ndarray]:
-        first, symbols = self._layout[0], self._instances[0]
+        first, symbols = self._layout.first, self._instances.symbols
         w = np.asarray(weights, np.float64)[self.features]
 
         def chunk(begin: int, end: int) -> tuple[float, int, np.ndarray]:

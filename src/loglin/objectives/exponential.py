@@ -19,6 +19,7 @@ from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.kernels import exponential as kernels
 from loglin.kernels import keys
+from loglin.kernels.sentences import Attributes
 from loglin.threads import Threads, chunks_by_size
 
 STEEPEST = 50.0  # e^−z goes on as a straight line above this −z; far beyond any optimum that was met
@@ -38,7 +39,8 @@ class ExponentialLoss:
     ):
         self.threads, self.dtype = threads or Threads(1), np.dtype(dtype)
         self.expected, self.n_features = np.asarray(expected, np.float64), len(expected)
-        self.ptr, self.ids, self.values = lists[0], lists[1], lists[2].astype(dtype)
+        self.ptr, self.ids = lists[:2]
+        self.values: np.ndarray = lists[2].astype(dtype)
         n = max(len(self.ptr) - 1, 1)
         self.share = np.full(n, 1 / n)
         if instance_weights is not None:
@@ -167,9 +169,10 @@ def sentence_features(
     pair_number, triple_number = np.full(L * L, -1), np.full(L**3 if len(index.triples) else 0, -1)
     pair_number[index.pairs] = u + b + np.arange(p)
     triple_number[index.triples] = u + b + p + np.arange(len(index.triples))
-    tables = (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs, pair_number, triple_number)
-    arguments = (design.offsets, gold.codes, L, (tokens.ptr, tokens.ids, tokens.values))
-    arguments += ((design.bigrams.ptr, design.bigrams.ids), tables)
+    lists = (index.ptr, index.labels, index.bigram_ptr, index.bigram_pairs)
+    numbers = kernels.Numbers(*lists, pair_number, triple_number)
+    text = Attributes(design.offsets, tokens.ptr, tokens.ids, tokens.values, design.bigrams.ptr, design.bigrams.ids)
+    arguments = (text, gold.codes, L, numbers)
     ptr = np.empty(design.n_sentences + 1, np.int64)
     kernels.gold_features(*arguments, ptr, np.empty(0, np.uint32), np.empty(0))
     ids, values = np.empty(ptr[-1], np.uint32), np.ones(ptr[-1] if tokens.values.size else 0)

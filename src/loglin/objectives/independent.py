@@ -13,6 +13,7 @@ from loglin.features.design import Design
 from loglin.features.index import FeatureIndex, build_index
 from loglin.features.scoring import Scorer
 from loglin.kernels import independent as kernels
+from loglin.kernels.sentences import Parameters
 from loglin.threads import Threads, chunks_by_size
 
 LOSSES = {
@@ -70,7 +71,7 @@ class IndependentLosses:
     def of(self, labels: list[int]) -> IndependentLosses:
         """The same for some of the labels alone, at least three."""
         targets = LabelSets(self.targets.has[:, labels])
-        index = build_index(self.design, targets, True, False, 1)
+        index = build_index(self.design, targets, True, False, 1)  # type: ignore[arg-type]  # no steps, no Gold
         weights = self.instance if self.instance.size else None
         scorer = self.scorer.narrowed(index)
         return IndependentLosses(self.kind, self.design, targets, index, weights, self.dtype.type, self.threads, scorer)
@@ -80,11 +81,12 @@ class IndependentLosses:
         x = np.ascontiguousarray(weights, self.dtype)
         self.scorer.load(x)
         n_labels, width = self.index.n_labels, self.scorer.width
-        data = (self.scorer.tokens, self.scorer.table, x, LOSSES[self.kind], self._padded, self.instance, second)
+        parameters = Parameters(self.scorer.table, x, np.zeros((0, 0)))
+        data = (n_labels, self.scorer.tokens, parameters, self._padded, self.instance, second)
 
         def chunk(begin: int, end: int) -> np.ndarray:
             losses = np.empty(width)
-            kernels.losses_and_slopes(begin, end, n_labels, *data, self.residuals, losses)
+            kernels.losses_and_slopes(begin, end, LOSSES[self.kind], *data, self.residuals, losses)
             return losses[:n_labels]
 
         self.losses = np.sum(self.threads.map(chunk, self.chunks), axis=0)

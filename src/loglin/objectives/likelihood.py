@@ -14,7 +14,8 @@ import numpy as np
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
-from loglin.kernels.careful import careful_sentences
+from loglin.kernels.sentences import Exponentials, Parameters, Trigrams
+from loglin.kernels.whole import LIKELIHOOD, whole_sentences
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.decisions import HALF, TokenDecisions
 from loglin.objectives.stochastic import StochasticLearner
@@ -25,7 +26,6 @@ class ConditionalLikelihood(ChainCriterion):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._unsafe = np.zeros(self.design.n_sentences, bool)
         self._empirical: list[np.ndarray] | None = None
 
     def learner(self, seed: int = 0) -> StochasticLearner:
@@ -75,21 +75,20 @@ class ConditionalLikelihood(ChainCriterion):
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         index, L, width = self.index, self.index.n_labels, self.scorer.width
-        parameters = self._parameters(weights, x)
-        M = parameters[3]
+        text, parameters = self.text, self.parameters(weights, x)
+        exponentials = self._exponentials(parameters)
         cube = _Cube(index, weights, self.longest, width, self.dtype) if self.order == 2 else None
-        data = (self.design.offsets, L, self.scorer.tokens, self.bigrams, self.labels, self.instance, parameters)
+        no_triples = np.zeros((0, L, L))
 
-        def chunk(begin: int, end: int) -> tuple:
+        def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
             second = cube.scratch() if cube else None
-            rest = (self.longest, self.residuals, X, XD, self.step_residuals, self._unsafe, self.losses)
-            kernels.posteriors(begin, end, *data, second, *rest)
-            return X, XD, second[3] if second else None
+            kernels.posteriors(begin, end, text, parameters, exponentials, second, self.filled(XD, no_triples, X))
+            return X, XD, second.X if second else no_triples
 
         pairs, triples = np.zeros((width, width)), np.zeros((L if cube else 0, L, L))
         for X, XD, XC in self.threads.map(chunk, self.chunks):
-            pairs += X * M.astype(np.float64) + XD
+            pairs += X * exponentials.M.astype(np.float64) + XD
             if cube:
                 triples += cube.expected(XC)
         residuals = [pairs[:L, :L], triples]
@@ -98,9 +97,9 @@ class ConditionalLikelihood(ChainCriterion):
             self._empirical = [self._given(everything, size) for size in range(2, self.order + 2)]
         for residual, observed in zip(residuals, self._empirical, strict=False):
             residual -= observed
-        careful = np.flatnonzero(self._unsafe)
+        careful = np.flatnonzero(self.unsafe)
         if len(careful):
-            self._carefully(careful, data, cube, residuals)
+            self._carefully(careful, parameters, cube.log if cube else no_triples, residuals)
         return residuals[0], residuals[1]
 
     def expected(self, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,34 +107,32 @@ class ConditionalLikelihood(ChainCriterion):
         both = [residual + given for residual, given in zip((pairs, triples), observed, strict=False)]
         return both[0], both[1] if self.order == 2 else triples
 
-    def _parameters(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """What the kernels score with: table, weights, transitions, and exponentials of the last two."""
-        index, L, width = self.index, self.index.n_labels, self.scorer.width
-        T = index.transitions(np.asarray(weights, np.float64))
+    def _exponentials(self, parameters: Parameters) -> Exponentials:
+        x, L, width = parameters.weights, self.index.n_labels, self.scorer.width
         M = np.zeros((width, width), self.dtype)
         with np.errstate(over="ignore"):
-            M[:L, :L] = np.exp(T)
-            M_exp = np.exp(x) if len(index.bigram_pairs) else x[:0]
-        return self.scorer.table, x, T, M, np.ascontiguousarray(M.T), M_exp
+            M[:L, :L] = np.exp(parameters.T)
+            return Exponentials(M, np.ascontiguousarray(M.T), np.exp(x) if len(self.index.bigram_pairs) else x[:0])
 
     def step_marginals(self, weights: np.ndarray) -> np.ndarray:
         """p(y_t) of every token (tokens, labels) where every step is normalized by itself; first order."""
         x = np.ascontiguousarray(weights, self.dtype)
         self.scorer.load(x)
-        data = (self.design.offsets, self.index.n_labels, self.scorer.tokens, self.bigrams, self.labels)
-        parameters, out = self._parameters(weights, x), np.zeros((self.design.n_tokens, self.index.n_labels))
+        text, parameters = self.text, self.parameters(weights, x)
+        exponentials, out = self._exponentials(parameters), np.zeros((self.design.n_tokens, self.index.n_labels))
         self.threads.map(
-            lambda b, e: local_kernels.step_marginals(b, e, *data, parameters, self.longest, out), self.chunks
+            lambda b, e: local_kernels.step_marginals(b, e, text, parameters, exponentials, out), self.chunks
         )
         return out
 
-    def _carefully(self, sentences: np.ndarray, data: tuple, cube: _Cube | None, residuals: list) -> None:
-        """Sentences that were not safe in scaled probabilities, in the log domain."""
+    def _carefully(
+        self, sentences: np.ndarray, parameters: Parameters, trigrams: np.ndarray, residuals: list[np.ndarray]
+    ) -> None:
+        """Add the sentences that were not safe in scaled probabilities, in the log domain."""
         L = self.index.n_labels
-        log_cube = cube.log if cube else np.zeros((0, L, L))
-        XD, XC = np.zeros((L, L)), np.zeros(log_cube.shape)
-        careful_sentences(sentences, *data, log_cube, self.residuals, XD, XC, self.step_residuals, self.losses)
-        for size, total in zip((2, 3), (XD, XC), strict=True):
+        out = self.filled(np.zeros((L, L)), np.zeros(trigrams.shape), np.zeros((0, 0), self.dtype))
+        whole_sentences(LIKELIHOOD, sentences, self.text, parameters, trigrams, out)
+        for size, total in zip((2, 3), (out.pairs, out.triples), strict=True):
             if size <= self.order + 1:  # both sides are in the totals, and what was given is subtracted already
                 residuals[size - 2] += total + self._given(sentences, size)
 
@@ -156,10 +153,10 @@ class _Cube:
             CT[:, :L, :L] = np.exp(cube).transpose(1, 2, 0)
         self.C, self.CT = C.reshape(-1, width), CT.reshape(-1, width)
 
-    def scratch(self) -> tuple[np.ndarray, ...]:
-        """What the kernel needs for a chunk: C, CT, log C, expectations without their factor C, A, G."""
+    def scratch(self) -> Trigrams:
+        """What the kernel needs for a chunk."""
         A, G = (np.zeros((self.longest * self.histories, self.width), self.dtype) for _ in range(2))
-        return self.C, self.CT, self.log, np.zeros_like(self.C), A, G
+        return Trigrams(self.C, self.CT, self.log, np.zeros_like(self.C), A, G)
 
     def expected(self, XC: np.ndarray) -> np.ndarray:
         L = len(self.log)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels import whole as kernels
+from loglin.kernels.sentences import Parameters
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.likelihood import ConditionalLikelihood
 
@@ -28,14 +29,13 @@ class WholeSentences(ChainCriterion):
         self.kind = KINDS[kind]
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        L, data, trigrams = _sentence_arrays(self, weights, x)
-        residuals = (self.labels, self.instance, data[-1], trigrams, self.residuals)
+        text, parameters, trigrams = self.text, self.parameters(weights, x), self.log_trigrams(weights)
+        L, X = self.index.n_labels, np.zeros((0, 0), self.dtype)
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-            pairs, triples = np.zeros((L, L)), np.zeros(trigrams.shape)
-            rest = (pairs, triples, self.step_residuals, self.losses)
-            kernels.whole_sentences(self.kind, begin, end, *data[:-1], *residuals, *rest)
-            return pairs, triples
+            out = self.filled(np.zeros((L, L)), np.zeros(trigrams.shape), X)
+            kernels.whole_sentences(self.kind, np.arange(begin, end), text, parameters, trigrams, out)
+            return out.pairs, out.triples
 
         parts = self.threads.map(chunk, self.chunks)
         return sum((p for p, _ in parts), np.zeros((L, L))), sum((t for _, t in parts), np.zeros(trigrams.shape))
@@ -43,10 +43,10 @@ class WholeSentences(ChainCriterion):
 
 def local_marginals(chain: ChainCriterion, weights: np.ndarray, least: float = 1e-6) -> np.ndarray:
     """p(y_t) of every token (tokens, labels) of the chain's text where every step is normalized by itself."""
-    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
-    out = np.zeros((chain.design.n_tokens, L))
+    text, parameters, trigrams = chain.text, _loaded(chain, weights), chain.log_trigrams(weights)
+    out = np.zeros((chain.design.n_tokens, text.n_labels))
     chain.threads.map(
-        lambda b, e: kernels.local_marginals(b, e, offsets, L, tokens, bigrams, parameters, trigrams, least, out),
+        lambda b, e: kernels.local_marginals(b, e, text, parameters, trigrams, least, out),
         chain.chunks,
     )
     return out
@@ -54,32 +54,22 @@ def local_marginals(chain: ChainCriterion, weights: np.ndarray, least: float = 1
 
 def scaled_likelihood(chain: ChainCriterion, weights: np.ndarray, alpha: np.ndarray) -> tuple[float, np.ndarray]:
     """−log-likelihood where steps from label r score α_r times as much (α_L: from START), and its gradient by α."""
-    L, (offsets, _, tokens, bigrams, parameters), trigrams = _loaded(chain, weights)
+    text, parameters, trigrams = chain.text, _loaded(chain, weights), chain.log_trigrams(weights)
+    alpha = np.asarray(alpha, np.float64)
 
     def chunk(begin: int, end: int) -> tuple[float, np.ndarray]:
-        slopes = np.zeros(L + 1)
-        rest = (tokens, bigrams, chain.labels, parameters, trigrams, np.asarray(alpha, np.float64), slopes)
-        return kernels.scaled_rows(begin, end, offsets, L, *rest), slopes
+        slopes = np.zeros(text.n_labels + 1)
+        return kernels.scaled_rows(begin, end, text, parameters, trigrams, alpha, slopes), slopes
 
     parts = chain.threads.map(chunk, chain.chunks)
-    return sum(v for v, _ in parts), sum((g for _, g in parts), np.zeros(L + 1))
+    return sum(v for v, _ in parts), sum((g for _, g in parts), np.zeros(text.n_labels + 1))
 
 
-def _loaded(chain: ChainCriterion, weights: np.ndarray) -> tuple[int, tuple, np.ndarray]:
-    """What kernels need to score sentences, with these weights in the chain's table."""
+def _loaded(chain: ChainCriterion, weights: np.ndarray) -> Parameters:
+    """What kernels score with, these weights being in the chain's table."""
     x = np.ascontiguousarray(weights, chain.dtype)
     chain.scorer.load(x)
-    return _sentence_arrays(chain, weights, x)
-
-
-def _sentence_arrays(chain: ChainCriterion, weights: np.ndarray, x: np.ndarray) -> tuple[int, tuple, np.ndarray]:
-    """Labels, what kernels need to score sentences in the log domain, label trigrams."""
-    index, L = chain.index, chain.index.n_labels
-    T = index.transitions(np.asarray(weights, np.float64))
-    trigrams = index.trigrams(np.asarray(weights, np.float64))
-    trigrams = np.zeros((0, L, L)) if trigrams is None else trigrams
-    parameters = (chain.scorer.table, x, T)
-    return L, (chain.design.offsets, L, chain.scorer.tokens, chain.bigrams, parameters), trigrams
+    return chain.parameters(weights, x)
 
 
 class OfProbability:

@@ -16,7 +16,8 @@ from loglin.features.design import Design
 from loglin.features.scoring import Scorer
 from loglin.kernels import stochastic as kernels
 from loglin.kernels.gradient import fill_table
-from loglin.kernels.perceptron import perceptron_epoch
+from loglin.kernels.perceptron import Learned, perceptron_epoch
+from loglin.kernels.sentences import Exponentials, Parameters, Sentences
 from loglin.optimize.penalties import shortest
 
 if TYPE_CHECKING:
@@ -55,17 +56,22 @@ class StochasticLearner:
         self.table = self.scorer.table
         self.weights = np.zeros(self.index.n_features, self.dtype)
         self.T = np.zeros((L, width), self.dtype)
-        self.pair_number = np.full(L * L, -1, np.int32)
-        self.pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
-        self.pair_number = self.pair_number.reshape(L, L)
         self.forget()
         self.order = criterion.order
         self.near = False  # whether a warm start came so near that the Hessian there is that of the optimum
-        self.allowed_bits = self._allowed_bits()
+        pair_number = np.full(L * L, -1, np.int32)
+        pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
+        triples = np.zeros(L**3 if self.order == 2 else 0, bool)
+        triples[self.index.triples] = True
+        self.known = kernels.Known(self._allowed_bits(), pair_number.reshape(L, L), triples.reshape(-1, L, L))
         self.rng = np.random.default_rng(seed)
         lengths = np.diff(design.offsets)
         self.sentences = np.flatnonzero(lengths > 0)
-        self.longest = int(lengths.max(initial=1))
+
+    @property
+    def text(self) -> Sentences:
+        """The sentences as kernels read them, without heads."""
+        return self.criterion.text._replace(tokens=self.scorer.tokens)
 
     def _allowed_bits(self) -> np.ndarray:
         """Labels that each row of the table has weights for, as bits (rows, width / 8)."""
@@ -110,37 +116,23 @@ class StochasticLearner:
         criterion.epochs += len(order) / max(len(self.sentences), 1)
         M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
         M_exp = np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0]
+        weights, exponentials = Parameters(self.table, self.weights, self.T), Exponentials(M, MT, M_exp)
         return kernels.descend(
-            order,
-            criterion.design.offsets,
-            self.index.n_labels,
-            self.scorer.tokens,
-            self.allowed_bits,
-            criterion.bigrams,
-            criterion.labels,
-            criterion.instance,
-            (self.table, self.weights, self.T, M, MT, M_exp),
-            self.pair_number,
-            step,
-            self.dtype.type(share),
-            self.memory,
-            self.pair_memory,
-            self.step_memory,
-            self.longest,
-            np.zeros_like(criterion.step_residuals),
-            patience,
+            order, self.text, self.known, weights, exponentials, self.memory, step, self.dtype.type(share), patience
         )
 
     def remember(self) -> None:
         """Keep the residuals of every token, step and sentence from now on."""
         design = self.criterion.design
-        self.memory = np.zeros((design.n_tokens, self.scorer.width), self.dtype)
-        self.pair_memory = np.zeros((design.n_sentences, len(self.index.pairs)), self.dtype)
-        self.step_memory = np.zeros_like(self.criterion.step_residuals)
+        self.memory = kernels.Memory(
+            np.zeros((design.n_tokens, self.scorer.width), self.dtype),
+            np.zeros((design.n_sentences, len(self.index.pairs)), self.dtype),
+            np.zeros_like(self.criterion.step_residuals),
+        )
 
     def forget(self) -> None:
-        self.memory = self.pair_memory = np.zeros((0, 0), self.dtype)
-        self.step_memory = np.zeros(0, self.dtype)
+        nothing = np.zeros((0, 0), self.dtype)
+        self.memory = kernels.Memory(nothing, nothing, np.zeros(0, self.dtype))
 
     def shrink(self, penalty: Penalties, amount: float) -> None:
         """The penalty's share of a step: w ← soft(w, amount·l1) / (1 + amount·l2)."""
@@ -209,7 +201,8 @@ class StochasticLearner:
                 few = 1 + len(self.sentences) // 20
                 loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
             else:
-                loss = self.descent_epoch(lambda done, size=step * FALLING_STEPS[epoch]: size, penalty, pause)
+                size = step * FALLING_STEPS[epoch]
+                loss = self.descent_epoch(lambda done, size=size: size, penalty, pause)  # type: ignore[misc]
             if report is not None:
                 report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
@@ -282,53 +275,24 @@ class StochasticLearner:
 
         After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
         """
-        table_sum, weights_sum, T_sum = (np.zeros_like(a) for a in (self.table, self.weights, self.T))
-        cube, cube_sum, has_triple = self._cubes()
+        cube = self.criterion.log_trigrams(self.weights)
+        weights = Learned(self.table, self.weights, self.T, cube)
+        sums = Learned(*(np.zeros_like(a) for a in weights))
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
-        clock = 0.0
+        clock, text = 0.0, self.text
         for epoch in range(epochs):
-            clock, mistakes = perceptron_epoch(
-                self.rng.permutation(self.sentences),
-                self.criterion.design.offsets,
-                self.index.n_labels,
-                self.scorer.tokens,
-                self.criterion.bigrams,
-                self.allowed_bits,
-                self.criterion.labels,
-                self.table,
-                table_sum,
-                self.weights,
-                weights_sum,
-                self.T,
-                T_sum,
-                self.pair_number,
-                cube,
-                cube_sum,
-                has_triple,
-                clock,
-                self.longest,
-                predicted,
-            )
+            order = self.rng.permutation(self.sentences)
+            clock, mistakes = perceptron_epoch(order, text, self.known, weights, sums, clock, predicted)
 
             def learned(clock=clock) -> np.ndarray:
-                sums, weights = self.get((table_sum, weights_sum, T_sum)), self.get()
-                self.index.split(sums)[3][:] = cube_sum.reshape(-1)[self.index.triples]
-                self.index.split(weights)[3][:] = cube.reshape(-1)[self.index.triples]
-                return weights - sums / max(clock, 1.0) if averaged else weights
+                total, last = self.get(sums[:3]), self.get()
+                self.index.split(total)[3][:] = sums.cube.reshape(-1)[self.index.triples]
+                self.index.split(last)[3][:] = cube.reshape(-1)[self.index.triples]
+                return last - total / max(clock, 1.0) if averaged else last
 
             if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break
         return learned()
-
-    def _cubes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Label trigrams as a cube, their sums for the average, and which there are; empty in first order."""
-        L = self.index.n_labels
-        cube = self.index.trigrams(self.weights)
-        if cube is None:
-            return np.zeros((0, L, L)), np.zeros((0, L, L)), np.zeros((0, L, L), bool)
-        has = np.zeros(L**3, bool)
-        has[self.index.triples] = True
-        return cube, np.zeros_like(cube), has.reshape(cube.shape)
 
 
 def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:

@@ -79,6 +79,7 @@ class BasePosteriors(ChainCriterion):
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         L, second = self.index.n_labels, np.zeros((self.index.n_labels,) * 3)
         pairs, corpus = np.zeros((L, L)), self.design.corpus
+        assert corpus is not None
         cuts = pairwise(self.design.offsets.tolist())
         self.residuals[:] = 0
         for s, ((first, last), parts) in enumerate(zip(cuts, self.base.chain_parts(corpus), strict=True)):

@@ -42,6 +42,7 @@ class ChainProblem:
     threads: Threads = field(default_factory=lambda: Threads(1))
     task: str = "tag"  # of the model
     sequential: bool = True  # labels depend on their neighbors
+    joint: bool = False  # of decisions: the model is one of labels and attributes together
     unpenalized: np.ndarray | None = None  # (attributes,) bool: intercepts
     hidden: Gold | None = None  # what is annotated, where ``gold`` is what the dictionary allows
     held: Corpus | None = None  # text without labels, on which the criterion of hidden labels is reported
@@ -50,14 +51,14 @@ class ChainProblem:
     def with_hidden_labels(
         cls, design: Design, extractor: Any, labels: list, annotation: Gold, options: ChainOptions, **more: Any
     ) -> ChainProblem:
-        """A problem whose labels are hidden but for ``annotation``: any label that the dictionary allows may be right."""
+        """A problem whose labels are hidden but for ``annotation``: what the dictionary allows may be right."""
         problem = cls(design, extractor, labels, annotation, options, hidden=annotation, **more)
         problem.gold = possible_labels(corpus_of(design), problem.dictionary, len(labels))
         return problem
 
     @property
     def structure(self) -> str:
-        return "chain" if self.sequential else "local"
+        return "chain" if self.sequential else "joint" if self.joint else "local"
 
     # ------------------------------------------------------------------ what is annotated
 
@@ -71,6 +72,8 @@ class ChainProblem:
         """Refuse labels that are missing or not certain; most criteria compare with the whole truth."""
         if self.gold.all_certain:
             return
+        if not self.sequential:
+            raise LoglinError(f"criterion {criterion} needs one certain class for every example; take likelihood")
         offsets, unknown, where = self.design.offsets, np.flatnonzero(self.gold.codes < 0), ""
         if len(unknown):
             s = int(np.searchsorted(offsets, unknown[0], side="right")) - 1

@@ -89,8 +89,8 @@ def unlabeled_value(model: Model, corpus: Corpus, around: Any = None, threads: i
         model.dictionary.allowed(corpus.columns[0], corpus.offsets, corpus.source)  # refuses words at their places
     if model.base is not None and len(model.weights):
         raise LoglinError(
-            "the model was trained from labels, with a base model, and has no criterion on text without labels; take one "
-            "of criterion contrastive, mixture, marginal-likelihood or em"
+            "the model was trained from labels, with a base model, and has no criterion on text without labels; take "
+            "one of criterion contrastive, mixture, marginal-likelihood or em"
         )
     if model.base is not None:
         return likelihood_of(model, corpus, threads)

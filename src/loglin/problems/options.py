@@ -39,7 +39,7 @@ class ChainOptions:
         except LoglinError as error:
             raise LoglinError(f"{error}, the fewest occurrences") from None
         for name, value in (self.variances or {}).items():
-            if not isinstance(value, Real) or not value > 0:
+            if not isinstance(value, Real) or not float(value) > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
         names, dictionary = given_dictionary(self.dictionary)
         object.__setattr__(self, "dictionary", dictionary if names is None else (names, dictionary))

@@ -1,14 +1,16 @@
 """Published tables and ours side by side. One module a table, imported when it is run.
 
 A module has ``run(quick, progress, threads) -> Table``; where the table has figures it also says
-``DRAWS = True``, so that a missing matplotlib is reported before the work and not after it.
+``DRAWS = True``, so that ``check_output`` reports a missing matplotlib before the work and not after it.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from loglin.errors import LoglinError
@@ -58,9 +60,16 @@ def run(
     name: str, quick: bool = False, progress: Callable[[str], None] = lambda line: None, threads: int | None = None
 ) -> Table:
     """Make a table; ``quick`` is for a look in a minute or two, on less data, and its numbers are marked."""
-    module = module_of(name)
-    if getattr(module, "DRAWS", False):
-        from loglin.reproduce.figures import require_matplotlib
+    module, began = module_of(name), perf_counter()
+    table = module.run(quick=quick, progress=progress, threads=threads)
+    return replace(table, quick=quick, seconds=perf_counter() - began)
 
+
+def check_output(name: str, folder: str | os.PathLike, quick: bool = False) -> None:
+    """Refuse, before the work, a folder or a machine on which the finished table could not be written."""
+    from loglin.reproduce.figures import require_matplotlib
+    from loglin.reproduce.table import check_folder
+
+    check_folder(folder, name, quick)
+    if getattr(module_of(name), "DRAWS", False):
         require_matplotlib()
-    return replace(module.run(quick=quick, progress=progress, threads=threads), quick=quick)

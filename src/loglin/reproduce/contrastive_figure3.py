@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from loglin.reproduce.contrastive_table3 import SETTING, Curves, remarks_of, runs
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Drawings, Row, Table
 from loglin.reproduce.unlabeled_tagging import Data, draw, file_word
 
 DRAWS = True
@@ -21,14 +19,12 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
-    data, curves = runs(quick, progress, threads)
-    return make_table(data, curves, time.perf_counter() - began)
+    return make_table(*runs(quick, progress, threads))
 
 
-def make_table(data: Data, curves: Curves, seconds: float) -> Table:
+def make_table(data: Data, curves: Curves) -> Table:
     rows: list[Row] = []
-    drawings: dict[str, Callable[[Path], None]] = {}
+    drawings: Drawings = {}
     for how, found in curves.items():
         for name, curve in found.items():
             rows += curve.rows(f"{name}, {how}", ambiguous=True)
@@ -38,4 +34,4 @@ def make_table(data: Data, curves: Curves, seconds: float) -> Table:
         rows.append(Row(f"random, {how}", "ambiguous", None, 100 * report.random_ambiguous_accuracy, note, digits=1))
         drawings[file_word(how)] = partial(draw, title=how.capitalize(), curves=found)
     title = "Tagging without labels: diluted dictionaries and spelling features, ambiguous words"
-    return Table("contrastive-figure3", title, rows, seconds, remarks_of(data, REMARKS), drawings)
+    return Table("contrastive-figure3", title, rows, remarks_of(data, REMARKS), drawings)

@@ -5,7 +5,6 @@ dictionaries × criteria × priors on 24K words with 17 tags ──► all words
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from loglin.reproduce.table import Row, Table
@@ -57,9 +56,7 @@ Curves = dict[str, dict[str, Curve]]  # dictionary → criterion → curve
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
-    data, curves = runs(quick, progress, threads)
-    return make_table(data, curves, time.perf_counter() - began)
+    return make_table(*runs(quick, progress, threads))
 
 
 def runs(quick: bool, progress: Callable[[str], None], threads: int | None) -> tuple[Data, Curves]:
@@ -84,7 +81,7 @@ def curves_of(
     return found
 
 
-def make_table(data: Data, curves: Curves, seconds: float) -> Table:
+def make_table(data: Data, curves: Curves) -> Table:
     rows: list[Row] = []
     for how, found in curves.items():
         published = (*PUBLISHED[how], PUBLISHED[how][-1])  # of EM for both starts
@@ -92,7 +89,7 @@ def make_table(data: Data, curves: Curves, seconds: float) -> Table:
             rows += c.rows(f"{name}, {how}", False, theirs)
         rows += _text_rows(how, found)
     title = "Tagging without labels: diluted dictionaries and spelling features, all words"
-    return Table("contrastive-table3", title, rows, seconds, remarks_of(data, REMARKS))
+    return Table("contrastive-table3", title, rows, remarks_of(data, REMARKS))
 
 
 def remarks_of(data: Data, remarks: Sequence[str]) -> list[str]:

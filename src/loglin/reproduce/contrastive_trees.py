@@ -6,7 +6,6 @@ tags of short treebank sentences × head grammar ──► brackets found withou
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began, iterations = time.perf_counter(), QUICK_ITERATIONS if quick else ITERATIONS
+    iterations = QUICK_ITERATIONS if quick else ITERATIONS
     trees = tagged_trees(LONGEST)[: QUICK if quick else None]
     cut = int(0.8 * len(trees))
     training, test = trees[:cut], trees[cut:]
@@ -60,7 +59,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     sizes = {"longest": LONGEST, "training": len(training), "test": len(test), "labeled": LABELED}
     remarks = [remark.format(**sizes, l2=L2, iterations=iterations) for remark in REMARKS]
     title = "Grammars of tags: without trees, and with a few"
-    return Table("contrastive-trees", title, rows, time.perf_counter() - began, remarks)
+    return Table("contrastive-trees", title, rows, remarks)
 
 
 def few_trees(training: list[Tree], test: list[Tree], how: dict, progress: Callable[[str], None]) -> list[Row]:

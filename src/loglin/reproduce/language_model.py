@@ -6,19 +6,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from loglin.corpus import datasets
 from loglin.corpus.plaintext import Text
+from loglin.criteria.likelihood import next_word_likelihood
 from loglin.estimators.language_model import LanguageModel
-from loglin.features.words import Words
+from loglin.problems.histories import HistoryProblem, LanguageOptions
 from loglin.reproduce import figures
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Drawings, Row, Table
 from loglin.threads import Threads
-from loglin.training.language import LanguageOptions, next_word_criterion
 
 DRAWS = True
 
@@ -71,7 +70,7 @@ class Pass:
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began, size = time.perf_counter(), QUICK if quick else Size()
+    size = QUICK if quick else Size()
     text = datasets.load_text("brown")
     text = text if size.sentences is None else text.part(0, size.sentences)
     cut = int(text.corpus.n_sentences * 0.9)
@@ -79,7 +78,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     rows = _counted(training, test, size, progress) + _log_linear(training, test, size, progress, threads)
     passes = [_pass(training, v, size.passes, threads, progress) for v in size.vocabularies]
     cost = _cost_rows(passes)
-    drawings: dict[str, Callable[[Path], None]] = {
+    drawings: Drawings = {
         "perplexity": partial(
             figures.bars, title=f"Language models of the Brown corpus, {size.vocabulary:,} words",
             names=[row.name for row in rows], values=[row.ours or 0.0 for row in rows], xlabel="test perplexity",
@@ -91,7 +90,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     }  # fmt: skip
     remarks = [remark.format(**_facts(size, passes, threads)) for remark in REMARKS]
     title = "Language model of the Brown corpus: the lecture's features of histories"
-    return Table("language-model", title, rows + cost, time.perf_counter() - began, remarks, drawings)
+    return Table("language-model", title, rows + cost, remarks, drawings)
 
 
 def _counted(training: Text, test: Text, size: Size, progress: Callable[[str], None]) -> list[Row]:
@@ -141,9 +140,8 @@ def _row(name: str, perplexity: float, record: dict[str, Any]) -> Row:
 
 
 def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress: Callable[[str], None]) -> Pass:
-    words = Words.most_frequent(training, vocabulary)
-    options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary, threads=threads)
-    _, criterion = next_word_criterion(training, words.encode(training), words, options)
+    options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary)
+    criterion = next_word_likelihood(HistoryProblem.of(training, options, threads=Threads(threads)))
     weights, seconds = np.zeros(criterion.n_features), []
     weights[: criterion.n_words] = np.log(criterion.observed[: criterion.n_words] + 0.5)
     criterion(weights)  # compiled, and in the caches
@@ -152,7 +150,7 @@ def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress
         criterion(weights)
         seconds.append(time.perf_counter() - began)
     progress(f"{vocabulary:,} words: {min(seconds):.3f} seconds a pass")
-    dense = len(criterion.tree.count) * criterion.n_words
+    dense = len(criterion.tree.counts) * criterion.n_words
     return Pass(vocabulary, criterion.n_features, criterion.touches, dense, min(seconds))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from loglin.errors import LoglinError
@@ -52,7 +51,6 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     data = np_chunks.load(np_chunks.QUICK if quick else None)
     remarks = list(REMARKS)
     rows: list[Row] = []
@@ -66,7 +64,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
         rows += np_chunks.rows(name, None, scores, "c = ∞" if "no penalty" in name else "c = 1")
     if not quick:
         remarks.append(_why_lower(variants))
-    return Table("m-estimation-table1", "NP chunking by estimator", rows, time.perf_counter() - began, remarks)
+    return Table("m-estimation-table1", "NP chunking by estimator", rows, remarks)
 
 
 def grid(kind: str, criterion: str, quick: bool) -> tuple[float, ...]:
@@ -116,7 +114,7 @@ def _memm_variants(data: Data, threads: int | None, progress: Callable[[str], No
         if name in list(templates)[:2]:
             found[f"extended MEMM{name}, greedy"] = features.score(model, "test", {"beam": 1})
         if not name and not quick:
-            few = features.fit("memm", 1.0, max_iter=15, warm_start=False, scaled=False).model
+            few = features.fit("memm", 1.0, max_iter=15, optimizer="lbfgs").model
             found["extended MEMM, 15 plain iterations"] = features.score(few, "test")
             free = features.fit("memm", float("inf"), max_iter=100).model
             found["extended MEMM, no penalty"] = features.score(free, "test")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,7 +33,6 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     features = Features(np_chunks.load(np_chunks.QUICK if quick else None), EXTENDED, threads, progress)
 
     def fits(cs: Sequence[float], **settings: Any) -> list[Fit]:
@@ -54,7 +52,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     rows += _chosen(features, "HMM base, base dropped", None, fits(grid("hmm"), keep_base=False))
     rows += _initialised(features)
     remarks = [remark.format(samples=SAMPLES) for remark in REMARKS]
-    return Table("m-estimation-table2", "Base models of M-estimation", rows, time.perf_counter() - began, remarks)
+    return Table("m-estimation-table2", "Base models of M-estimation", rows, remarks)
 
 
 def _chosen(features: Features, name: str, published: tuple | None, fits: list[Fit], by: str = "f1") -> list[Row]:
@@ -75,7 +73,7 @@ def _initialised(features: Features) -> list[Row]:
     """The CRF from zero and from M-estimation: iterations, seconds, F1. Both begin with L-BFGS itself."""
     rows = []
     for name, settings in (("CRF from zero", None), ("CRF from M-estimation", {"init": "m-estimation"})):
-        fit = features.fit("crf", 1.0, settings=settings, warm_start=False)
+        fit = features.fit("crf", 1.0, cold=True, settings=settings)
         rows += [
             Row(name, "iterations", None, fit.model.record["iterations"]),
             Row(name, "seconds", None, fit.seconds),

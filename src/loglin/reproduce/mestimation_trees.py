@@ -6,7 +6,6 @@ seconds, features. The penalty of each is chosen on the last fifth of the traini
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -67,7 +66,6 @@ def make_table(
     threads: int | None,
     max_iter: int,
 ) -> Table:
-    began = time.perf_counter()
     found: dict[str, Scores] = {name: Scores() for name in KINDS}
     for number, split in enumerate(data):
         for name, kind in KINDS.items():
@@ -82,7 +80,7 @@ def make_table(
     grids = {"means": ", ".join(map(str, MEAN_GRID)), "sums": ", ".join(map(str, SUM_GRID))}
     remarks = [*_compared(found), *(remark.format(**sizes, **grids) for remark in REMARKS[: 4 if longer else 3])]
     title = "M-estimation on trees: a PCFG and features beyond it, without parsing the training sentences"
-    return Table("mestimation-trees", title, rows, time.perf_counter() - began, remarks)
+    return Table("mestimation-trees", title, rows, remarks)
 
 
 def _penalty(kind: Kind, split: Split, how: dict[str, Any]) -> float | None:

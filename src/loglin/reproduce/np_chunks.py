@@ -7,7 +7,6 @@ load ──► Data (training, development, test) ──► Features(data, templ
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,13 +17,12 @@ from loglin.corpus import datasets
 from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.corpus.labels import gold_of_column
 from loglin.decoding.chains import Decoder
+from loglin.estimators.tagger import Tagger
 from loglin.evaluation.sequences import Evaluation, evaluate
-from loglin.features.extract import TemplateExtractor
-from loglin.features.template import parse_templates
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
+from loglin.reproduce.fitting import fit_columns
 from loglin.reproduce.table import Row
-from loglin.training.chains import Options, train
 
 HELD_OUT = 900  # the last training sentences, to choose c
 QUICK = 1500  # training sentences of a quick run
@@ -121,29 +119,24 @@ class Fit:
     development: Evaluation
 
 
+@dataclass(frozen=True)
 class Features:
-    """A template on the data, extracted once for all models."""
+    """The data with a template, and the models that are trained on them."""
 
-    def __init__(
-        self, data: Data, template: str, threads: int | None = None, progress: Callable[[str], None] = lambda line: None
-    ):
-        self.data, self.threads, self.progress = data, threads, progress
-        self.extractor = TemplateExtractor(parse_templates(template))
-        self.design = self.extractor.fit(data.training.inputs)
-        self.labels, self.gold = gold_of_column(data.training.labels)
-        self._designs: dict[str, Any] = {}
+    data: Data
+    template: str
+    threads: int | None = None
+    progress: Callable[[str], None] = lambda line: None
 
-    def fit(self, criterion: str, c: float | None = None, **options: Any) -> Fit:
-        """Train with the penalty w²/2c (none for c = inf) and score the development data."""
+    def fit(self, criterion: str, c: float | None = None, cold: bool = False, **options: Any) -> Fit:
+        """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold``: see fit_columns."""
         if c is not None:
             options["l2"] = 0.0 if np.isinf(c) else 1 / c
         if criterion == "hmm":
             options["order"] = 2
-        chosen = Options(criterion=criterion, threads=self.threads, **options)
-        began = time.perf_counter()
-        model = train(self.design, self.extractor, self.labels, self.gold, chosen)
-        seconds = time.perf_counter() - began
-        scores = self.score(model, "development")
+        tagger = Tagger(criterion, template=self.template, threads=self.threads, **options)
+        model = fit_columns(tagger, self.data.training.inputs, self.data.training.labels, cold)
+        seconds, scores = model.record["train_seconds"], self.score(model, "development")
         shown = "" if c is None else f", c = {c:.3g}"
         given = {k: v for k, v in (options.get("settings") or {}).items() if not isinstance(v, HMM)}
         extra = "".join(f", {k} = {v}" for k, v in given.items())
@@ -153,15 +146,9 @@ class Features:
     def score(self, model: Model, part: str, decoding: dict | None = None) -> Evaluation:
         """Phrases of a part ("development" or "test") as conlleval counts them; I follows only B and I."""
         held: Part = getattr(self.data, part)
-        design = self._design(part) if model.extractor is self.extractor else Decoder(model).design(held.inputs)
-        _, gold = gold_of_column(held.labels, labels=list(self.labels))
-        best = Decoder(model, self.threads, "bio", decoding).best(design)
-        return evaluate(gold.codes, best, self.labels, design.offsets)
-
-    def _design(self, part: str) -> Any:
-        if part not in self._designs:
-            self._designs[part] = self.extractor.transform(getattr(self.data, part).inputs, self.threads)
-        return self._designs[part]
+        decoder = Decoder(model, self.threads, "bio", decoding)
+        _, gold = gold_of_column(held.labels, labels=list(model.labels))
+        return evaluate(gold.codes, decoder.best(decoder.design(held.inputs)), model.labels, held.inputs.offsets)
 
 
 def chosen(fits: Sequence[Fit], by: str = "f1") -> Fit:

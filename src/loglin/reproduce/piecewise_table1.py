@@ -1,6 +1,6 @@
 """Entities and parts of speech by MEMM, CRF and piecewise training: Sutton and McCallum's Table 1.
 
-corpus ──► templates ──► one design ──► models (MEMM, CRF, pieces) ──► labels by decoding ──► rows, tests, verdict
+corpus, template ──► models (MEMM, CRF, pieces) ──► labels by decoding ──► rows, tests, verdict
 
 Every feature is crossed with the label before and the label: a B template, and for the first token, which has
 only START before it, a U template with %edge. Pieces are trained once and decoded in several ways:
@@ -15,23 +15,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
 
 from loglin.corpus import datasets, schemes
-from loglin.corpus.columns import Corpus, encode_strings
-from loglin.corpus.labels import Gold, gold_of_column
+from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.decoding.chains import Decoder
+from loglin.estimators.tagger import Tagger
 from loglin.evaluation.sequences import evaluate
 from loglin.evaluation.significance import LEVEL, McNemar, PairedT, mcnemar, paired_t
-from loglin.features.design import Design
-from loglin.features.extract import TemplateExtractor
-from loglin.features.template import parse_templates
 from loglin.models.chain import Model
+from loglin.reproduce.fitting import fit_columns
 from loglin.reproduce.table import Row, Table
-from loglin.training.chains import Options, peak_memory_mb, train
 
 NAME = "piecewise-table1"
 TITLE = "Named entities and parts of speech: MEMM, CRF, piecewise training (Sutton and McCallum 2005, Table 1)"
@@ -61,7 +58,6 @@ def run(quick: bool, progress: Progress, threads: int | None) -> Table:
 
 
 def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
-    began = time.perf_counter()
     progress("compiling what is not compiled yet")
     tiny = Size(30, ner_sentences=30, test_sentences=30)
     _compile(_pos_task(tiny, 0, threads), POS_METHODS)
@@ -77,7 +73,7 @@ def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
     rows = [
         *_rows("POS", "accuracy", POS_METHODS, pos),
         *_rows("NER", "F1", NER_METHODS, ner),
-        *_rows(f"NER, {few.design.n_sentences:,} sentences", "F1", UNPUBLISHED, more),
+        *_rows(f"NER, {few.training.n_sentences:,} sentences", "F1", UNPUBLISHED, more),
     ]
     remarks = [
         _verdict("POS, as the paper decodes", pos, [("piecewise L", "CRF"), ("piecewise L", "MEMM")]),
@@ -88,10 +84,10 @@ def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
         _verdict("NER, as the paper decodes", ner, [("piecewise α", "CRF"), ("piecewise α", "MEMM"), ("CRF", "MEMM")]),
         _verdict("NER, otherwise", ner, [(f"piecewise {way}", "CRF") for way in "GKL"]),
         *REMARKS,
-        f"NER: {whole.design.n_sentences:,} training and {whole.test.n_sentences:,} test sentences; at most "
-        f"{peak_memory_mb():,.0f} MB of memory in use.",
+        f"NER: {whole.training.n_sentences:,} training and {whole.test.n_sentences:,} test sentences; at most "
+        f"{max(m for run in (*pos, *ner, *more) for m in run.memory.values()):,.0f} MB of memory in use.",
     ]
-    return Table(NAME, TITLE, rows, time.perf_counter() - began, remarks)
+    return Table(NAME, TITLE, rows, remarks)
 
 
 # ---------------------------------------------------------------------- features
@@ -133,41 +129,43 @@ def _ner_items() -> list[str]:
 
 @dataclass(frozen=True)
 class Task:
-    extractor: TemplateExtractor
-    design: Design
-    labels: list[str]
-    gold: Gold
-    test: Design
+    template: str
+    training: Corpus
+    labels: Column  # of the training tokens
+    test: Corpus
     names: list[str]  # the labels, and behind them those of the test text alone
     right: np.ndarray  # (test tokens,) codes into names
     threads: int | None
 
     @classmethod
     def of(cls, template: str, training: Corpus, test: Corpus, threads: int | None) -> Task:
-        """The last column is the label."""
-        extractor = TemplateExtractor(parse_templates(template))
-        design = extractor.fit(_inputs(training))
-        labels, gold = gold_of_column(_mentioned(training))
-        column = _mentioned(test)
-        names = [*labels, *(name for name in column.vocabulary.strings if name not in set(labels))]
+        """The task of two texts whose last column is the label."""
+        labels, column = _mentioned(training), _mentioned(test)
+        names = list(dict.fromkeys([*labels.vocabulary.strings, *column.vocabulary.strings]))
         number = {name: i for i, name in enumerate(names)}
         right = np.array([number[name] for name in column.vocabulary.strings])[column.codes]
-        return cls(extractor, design, labels, gold, extractor.transform(_inputs(test), threads), names, right, threads)
+        return cls(template, _inputs(training), labels, _inputs(test), names, right, threads)
 
-    def trained(self, criterion: str, max_iter: int, settings: Mapping | None = None) -> Model:
-        options = Options(criterion=criterion, l2=L2, max_iter=max_iter, threads=self.threads, settings=settings)
-        return train(self.design, self.extractor, self.labels, self.gold, options)
+    def trained(self, method: Method, max_iter: int) -> Model:
+        settings = None if method.settings is None else dict(method.settings)
+        tagger = Tagger(
+            method.criterion, template=self.template, l2=L2, max_iter=max_iter, threads=self.threads, settings=settings
+        )
+        return fit_columns(tagger, self.training, self.labels)
 
-    def tagged(self, model: Model, steps: str) -> np.ndarray:
-        return Decoder(model, self.threads, decoding={"steps": steps}).best(self.test)
+    def tagged(self, model: Model, decodings: Sequence[str]) -> list[np.ndarray]:
+        """The codes of the test tokens' labels, by each way to decode."""
+        design = Decoder(model, self.threads).design(self.test)
+        return [Decoder(model, self.threads, decoding={"steps": steps}).best(design) for steps in decodings]
 
     def score(self, predicted: np.ndarray) -> float:
         """Accuracy of tags or F1 of phrases, in %."""
         return 100 * evaluate(self.right, predicted, self.names, self.test.offsets).f1
 
     def training_score(self, model: Model, steps: str) -> float:
-        best = Decoder(model, self.threads, decoding={"steps": steps}).best(self.design)
-        return 100 * evaluate(self.gold.codes, best, self.labels, self.design.offsets).f1
+        decoder = Decoder(model, self.threads, decoding={"steps": steps})
+        best = decoder.best(decoder.design(self.training))
+        return 100 * evaluate(self.labels.codes, best, model.labels, self.training.offsets).f1
 
     def sentences(self, codes: np.ndarray) -> list[list[str]]:
         labels = [self.names[c] for c in codes.tolist()]
@@ -178,7 +176,7 @@ def _inputs(corpus: Corpus) -> Corpus:
     return Corpus(corpus.columns[:-1], corpus.offsets, corpus.source)
 
 
-def _mentioned(corpus: Corpus):
+def _mentioned(corpus: Corpus) -> Column:
     """The labels, numbered as they occur: a selection keeps the vocabulary of the whole."""
     return encode_strings(corpus.columns[-1].strings())
 
@@ -261,6 +259,7 @@ class Run:
     seconds: dict[str, float]
     ends: dict[str, str]
     tests: dict[tuple[str, str], McNemar | PairedT]
+    memory: dict[str, float] = field(default_factory=dict)  # MB, the most in use until a method was trained
 
     @classmethod
     def of(
@@ -269,11 +268,11 @@ class Run:
         run, labels = cls(place, {}, {}, {}, {}, {}), {}
         for method in methods:
             began, name = time.process_time(), method.name
-            model = task.trained(method.criterion, max_iter, method.settings)
-            run.seconds[name] = model.record["train_seconds"]
+            model = task.trained(method, max_iter)
+            run.seconds[name], run.memory[name] = model.record["train_seconds"], model.record["peak_memory_mb"]
             run.ends[name] = f"{_end(model.record)}; {time.process_time() - began:.1f} s of processor time"
-            for steps in method.decodings:
-                labels[method.variant(steps)] = tagged = task.tagged(model, steps)
+            for steps, tagged in zip(method.decodings, task.tagged(model, method.decodings), strict=True):
+                labels[method.variant(steps)] = tagged
                 run.scores[method.variant(steps)] = task.score(tagged)
             run.training_scores[name] = task.training_score(model, method.decodings[0])
             shown = ", ".join(f"{v} {run.scores[v]:.2f}" for v in map(method.variant, method.decodings))
@@ -304,9 +303,7 @@ def _end(record: Mapping) -> str:
 def _compile(task: Task, methods: Iterable[Method]) -> None:
     """Two iterations of everything on a tiny task, so that seconds measure training and no compilation."""
     for method in methods:
-        model = task.trained(method.criterion, 2, method.settings)
-        for steps in method.decodings:
-            task.tagged(model, steps)
+        task.tagged(task.trained(method, 2), method.decodings)
 
 
 # ---------------------------------------------------------------------- rows
@@ -381,6 +378,6 @@ REMARKS = [
     "chunks nearby, affixes and conjunctions, seen twice or more, with variance 10. Labels are IOB2, document "
     "boundaries are left out (the 14,987 and 3,466 sentences of the paper count them); the test is on eng.testa.",
     'Rows that say "not converged" would change with more iterations. Seconds are of training alone, scale factors '
-    "included, with kernels compiled before; where other programs ran beside, the processor time tells more. The "
-    "published times are of another machine and other programs: only their ratios mean anything.",
+    "included, with kernels compiled before; where other programs ran beside, the processor time tells more (features "
+    "included). The published times are of another machine and other programs: only their ratios mean anything.",
 ]

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import random
 import time
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
-
-from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
@@ -24,6 +21,7 @@ from loglin.decoding.chains import Decoder
 from loglin.estimators.tagger import Tagger
 from loglin.evaluation.significance import compare
 from loglin.features.read import RATNAPARKHI
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.table import Row, Table
 
 Tags = list[list[str]]
@@ -125,9 +123,7 @@ class Setup:
 
     def fitted(self, data: Data, threads: int | None) -> Tagger:
         options = {"max_iter": MAX_ITER, "dictionary": 1} | dict(self.options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-            return Tagger(self.criterion, threads=threads, **options).fit(data.words, data.tags)
+        return fit_quietly(Tagger(self.criterion, threads=threads, **options), data.words, data.tags)
 
 
 _BEAM_AND_DICTIONARY = {"beam 5, dictionary": {"beam": BEAM}}
@@ -176,7 +172,6 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 
 
 def make_table(data: Data, setups: Sequence[Setup], progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     rows = _rows("most frequent tag", None, data.scores(most_frequent(data)))
     outputs = {}
     for setup in setups:
@@ -200,7 +195,7 @@ def make_table(data: Data, setups: Sequence[Setup], progress: Callable[[str], No
         if {other, BEST} <= outputs.keys():
             remarks.insert(0, _verdict(data, outputs[BEST], outputs[other], other))
     title = "Parts of speech: Ratnaparkhi's features, dictionary, beam, prior and cut-off"
-    return Table("pos-ratnaparkhi", title, rows, time.perf_counter() - began, remarks)
+    return Table("pos-ratnaparkhi", title, rows, remarks)
 
 
 def _rows(name: str, published: tuple | None, ours: Sequence[float | None], note: str = "") -> list[Row]:

@@ -7,7 +7,6 @@ quadruples ──► words as written, in lower case, or stemmed ──► one a
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -158,7 +157,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 
 
 def make_table(parts: Parts, grid: Sequence[float], progress: Callable[[str], None], threads: int | None) -> Table:
-    began, test = time.perf_counter(), parts.test
+    test = parts.test
     rows = [
         Row("always the noun", "accuracy", PUBLISHED["noun"], accuracy(test, ["N"] * len(test))),
         Row(
@@ -182,7 +181,7 @@ def make_table(parts: Parts, grid: Sequence[float], progress: Callable[[str], No
         progress(f"{name}: {note}")
     remarks = [_verdict(test, outputs[BEST], outputs["stemmed"]), *REMARKS]
     title = "Attachment of prepositional phrases: maximum entropy and back-off (Ratnaparkhi; Collins and Brooks)"
-    return Table("pp-attachment", title, rows, time.perf_counter() - began, remarks)
+    return Table("pp-attachment", title, rows, remarks)
 
 
 def _verdict(test: Sequence[Attachment], first: Sequence[str], second: Sequence[str]) -> str:

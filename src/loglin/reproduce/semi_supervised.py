@@ -8,21 +8,29 @@ training sentences ──► the first n with their tags, the others without ─
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from loglin.estimators.tagger import Tagger
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.significance import compare
 from loglin.reproduce import figures
-from loglin.reproduce.table import Row, Table
-from loglin.reproduce.unlabeled_tagging import EM, FULL, Criterion, Data, Text, contrastive, file_word, load, shown
+from loglin.reproduce.fitting import fit_quietly
+from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.unlabeled_tagging import (
+    EM,
+    FULL,
+    Criterion,
+    Data,
+    TaggedText,
+    contrastive,
+    file_word,
+    load,
+    shown,
+)
 
 DRAWS = True
 WORDS, QUICK = 24_000, 3_000
@@ -87,9 +95,7 @@ class Method:
             more["dev"] = data.development.words
         used = [s for s in range(len(text.words)) if s in tagged or not self.alone]
         words, tags = [text.words[s] for s in used], [text.tags[s] if s in tagged else None for s in used]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return criterion.tagger(strength, **more).fit(words, tags)
+        return fit_quietly(criterion.tagger(strength, **more), words, tags)
 
 
 def methods(condition: Condition) -> list[Method]:
@@ -138,7 +144,7 @@ class Point:
 
 
 def point(
-    method: Method, data: Data, test: Text, n: int, progress: Callable[[str], None], threads: int | None
+    method: Method, data: Data, test: TaggedText, n: int, progress: Callable[[str], None], threads: int | None
 ) -> Point:
     """Choose, train with all n, and tag the test."""
     found: list[tuple[float, TaggingReport, Choice, Tagger]] = []
@@ -176,10 +182,9 @@ def make_table(
     threads: int | None,
 ) -> Table:
     """``labeled`` are numbers of sentences with tags, beside all of the first so many words."""
-    began = time.perf_counter()
     rows: list[Row] = []
     remarks: list[str] = []
-    drawings: dict[str, Callable[[Path], None]] = {}
+    drawings: Drawings = {}
     for condition in conditions:
         data = load(n_words, condition.coarse).diluted(condition.dictionary)
         test, everything = data.between.part(0, n_test), len(data.training.words)
@@ -197,7 +202,7 @@ def make_table(
         drawings[file_word(condition.dictionary)] = partial(_draw, title=title, points=points)
     remarks += _remarks(conditions, data, test)
     heading = "Tagging with few tagged sentences and more text: mixtures, CRF, EM"
-    return Table("semi-supervised", heading, rows, time.perf_counter() - began, remarks, drawings)
+    return Table("semi-supervised", heading, rows, remarks, drawings)
 
 
 def _rows(name: str, found: Point) -> list[Row]:
@@ -210,7 +215,7 @@ def _rows(name: str, found: Point) -> list[Row]:
     ]
 
 
-def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[str]:
+def _remarks(conditions: Sequence[Condition], data: Data, test: TaggedText) -> list[str]:
     numbers = {
         "words": data.training.n_words,
         "sentences": len(data.training.words),
@@ -223,7 +228,7 @@ def _remarks(conditions: Sequence[Condition], data: Data, test: Text) -> list[st
     return [remark.format(**numbers) for remark in REMARKS]
 
 
-def _verdict(condition: Condition, points: dict[str, list[Point]], test: Text, labeled: Sequence[int]) -> str:
+def _verdict(condition: Condition, points: dict[str, list[Point]], test: TaggedText, labeled: Sequence[int]) -> str:
     """Mixtures against the CRF of the same tagged sentences."""
     n = COMPARED if COMPARED in labeled else max(labeled)
     outputs = {name: next(p.tags for p in found if p.n == n) for name, found in points.items()}

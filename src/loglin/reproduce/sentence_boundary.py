@@ -8,7 +8,6 @@ ends are seen, only words with blanks between them. Attributes as in Reynar and 
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
@@ -90,13 +89,13 @@ def candidates(sentences: Sequence[Sequence[str]]) -> list[tuple[int, Candidate]
     ]
 
 
-class Text(NamedTuple):
+class BoundaryText(NamedTuple):
     training: list[Candidate]
     test: list[Candidate]
     small: frozenset[str]  # words that the training text also writes small
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]], is_test: Callable[[int], bool]) -> Text:
+    def of(cls, sentences: Iterable[Sequence[str]], is_test: Callable[[int], bool]) -> BoundaryText:
         """Sentences of tokens; the numbers of those to test on are told by a function."""
         words = [written(tokens) for tokens in sentences]
         found = candidates(words)
@@ -165,7 +164,7 @@ class Found(NamedTuple):
     note: str
 
 
-def decided(text: Text, attributes: Attributes, grid: Sequence[float], threads: int | None) -> Found:
+def decided(text: BoundaryText, attributes: Attributes, grid: Sequence[float], threads: int | None) -> Found:
     """The decisions for the test candidates, of a model whose l2 is best on the last tenth of the training ones."""
     training, cut = text.training, len(text.training) * 9 // 10
 
@@ -185,7 +184,7 @@ def accuracy(part: Sequence[Candidate], ends: Sequence[bool]) -> float:
     return 100 * sum(c.ends == e for c, e in zip(part, ends, strict=True)) / len(part)
 
 
-def rows_of(name: str, text: Text, grid: Sequence[float], threads: int | None) -> tuple[list[Row], str]:
+def rows_of(name: str, text: BoundaryText, grid: Sequence[float], threads: int | None) -> tuple[list[Row], str]:
     """The rows of a text, and what a test says of all attributes against the abbreviation list."""
     lists, test = Lists(text.training, text.small), text.test
     outputs = {
@@ -207,7 +206,7 @@ def rows_of(name: str, text: Text, grid: Sequence[float], threads: int | None) -
     )
 
 
-def load(quick: bool) -> dict[str, Text]:
+def load(quick: bool) -> dict[str, BoundaryText]:
     """Of the treebank 3,000 and 914 sentences; of Brown, whose genres follow each other, every tenth hundred tests."""
     parts: dict[str, tuple[str, Callable[[int], bool]]] = {
         "WSJ": ("treebank", lambda s: s >= (1000 if quick else 3000)),
@@ -216,7 +215,7 @@ def load(quick: bool) -> dict[str, Text]:
     texts = {}
     for name, (corpus, is_test) in parts.items():
         sentences = [[token[0] for token in sentence] for sentence in datasets.load(corpus).sentences()]
-        texts[name] = Text.of(sentences[: len(sentences) // QUICK] if quick else sentences, is_test)
+        texts[name] = BoundaryText.of(sentences[: len(sentences) // QUICK] if quick else sentences, is_test)
     return texts
 
 
@@ -225,9 +224,8 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 
 
 def make_table(
-    texts: dict[str, Text], grid: Sequence[float], progress: Callable[[str], None], threads: int | None
+    texts: dict[str, BoundaryText], grid: Sequence[float], progress: Callable[[str], None], threads: int | None
 ) -> Table:
-    began = time.perf_counter()
     rows: list[Row] = []
     remarks = []
     for name, text in texts.items():
@@ -236,4 +234,4 @@ def make_table(
         remarks.append(verdict)
         progress(verdict)
     title = "Sentence boundaries: maximum entropy on rebuilt text (after Reynar and Ratnaparkhi 1997, Mikheev 2000)"
-    return Table("sentence-boundary", title, rows, time.perf_counter() - began, [*remarks, *REMARKS])
+    return Table("sentence-boundary", title, rows, [*remarks, *REMARKS])

@@ -6,15 +6,12 @@ note says what the number answers.
 
 from __future__ import annotations
 
-import time
 import unicodedata
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus.labels import Choices
 from loglin.estimators import MaxEnt, NaiveBayes
@@ -22,6 +19,7 @@ from loglin.estimators.classifier import Classifier
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.index import build_index
 from loglin.models.chain import Model
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.table import Row, Table
 
 KINDS = ["LOCATION", "DRUG", "PERSON"]
@@ -38,15 +36,11 @@ REMARKS = [
 
 
 def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
-    began = time.perf_counter()
     rows = []
     for part in (votes, sensors, joint_sensors, stoplights, conditional_stoplights, scaling, base, die):
         rows += part(threads)
         progress(f"{part.__name__.replace('_', ' ')}: done")
-    return Table(
-        "slides-examples", "Worked examples of the lectures on maximum entropy", rows, time.perf_counter() - began,
-        REMARKS,
-    )  # fmt: skip
+    return Table("slides-examples", "Worked examples of the lectures on maximum entropy", rows, REMARKS)
 
 
 # ---------------------------------------------------------------------- votes
@@ -234,9 +228,7 @@ def conditional_stoplights(threads: int | None) -> list[Row]:
     name, seen = "stoplights, maximum entropy", crossing()
     colors = [[f"{way} {'red' if way in x else 'green'}" for way in ("NS", "EW")] for x in seen.X]
     seen = Observations(colors, seen.y, seen.weight)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        free = seen.fit(MaxEnt(l2=0, fit_intercept=False, threads=threads))
+    free = fit_quietly(MaxEnt(l2=0, fit_intercept=False, threads=threads), seen.X, seen.y, seen.weight)
     rows = [Row(f"{name}, no prior", "P(w | red, red)", None, None, free.model_.record["stopped"])]
     for variance in (1, 10):
         model = seen.fit(MaxEnt(l2=1 / variance, fit_intercept=False, threads=threads))

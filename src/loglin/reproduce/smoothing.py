@@ -8,18 +8,15 @@ A cut-off leaves out rare features altogether (Ratnaparkhi 1998); a prior keeps 
 from __future__ import annotations
 
 import math
-import time
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from sklearn.exceptions import ConvergenceWarning
-
 from loglin.estimators.maxent import MaxEnt
 from loglin.reproduce import figures, pos_ratnaparkhi, pp_attachment
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.pos_ratnaparkhi import Setup
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Drawings, Row, Table
 
 DRAWS = True
 CUTOFFS = (1, 2, 5)
@@ -54,9 +51,7 @@ def attaching(parts: pp_attachment.Parts, threads: int | None) -> Fit:
 
     def fit(cutoff: int, variance: float) -> tuple[float, int]:
         model = MaxEnt(l2=1 / variance, cutoff=cutoff, all_features=False, max_iter=200, tol=1e-6, threads=threads)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-            model.fit(X, sites)
+        fit_quietly(model, X, sites)
         return pp_attachment.accuracy(parts.test, list(model.predict(test))), model.model_.record["n_features"]
 
     return fit
@@ -74,10 +69,9 @@ def make_table(
     progress: Callable[[str], None],
     threads: int | None,
 ) -> Table:
-    began = time.perf_counter()
     rows: list[Row] = []
     remarks: list[str] = []
-    drawings: dict[str, Callable[[Path], None]] = {}
+    drawings: Drawings = {}
     for task, fit in ((TAGS, tagging(data, threads)), (PHRASES, attaching(parts, threads))):
         found = {}
         for cutoff in CUTOFFS:
@@ -92,7 +86,7 @@ def make_table(
     sizes = {"sentences": len(data.words), "phrases": len(parts.training), "max_iter": pos_ratnaparkhi.MAX_ITER}
     remarks += [remark.format(**sizes) for remark in REMARKS]
     title = "Smoothing: count cut-offs, Gaussian priors, and both"
-    return Table("smoothing", title, rows, time.perf_counter() - began, remarks, drawings)
+    return Table("smoothing", title, rows, remarks, drawings)
 
 
 def _prior(variance: float) -> str:

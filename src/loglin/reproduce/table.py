@@ -20,6 +20,8 @@ HEADER = ("name", "metric", "published", "ours", "difference", "note")
 _NUMBERS = ("published", "ours", "difference")
 NOTHING = "–"
 
+Drawings = dict[str, Callable[[Path], None]]  # a short word → a function that draws that figure into a path
+
 
 @dataclass(frozen=True)
 class Row:
@@ -53,14 +55,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A finished table. ``drawings`` maps a short word to a function that draws that figure into a path."""
+    """A table; ``reproduce.run`` adds how long it took and whether it is of a quick run."""
 
     name: str
     title: str
     rows: list[Row]
-    seconds: float
     remarks: list[str] = field(default_factory=list)
-    drawings: dict[str, Callable[[Path], None]] = field(default_factory=dict, repr=False)
+    drawings: Drawings = field(default_factory=dict, repr=False)
+    seconds: float = 0.0  # that making it took
     quick: bool = False
 
     @property

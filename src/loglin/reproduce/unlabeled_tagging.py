@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
@@ -28,6 +26,7 @@ from loglin.evaluation.induced import TaggingReport
 from loglin.features.dictionary import TagDictionary, first_words, frequent_words
 from loglin.models.chain import Model
 from loglin.reproduce import figures
+from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.table import Row
 
 DEVELOPMENT = 5000  # words
@@ -61,13 +60,13 @@ TO_COARSE = {tag: coarse for coarse, tags in COARSE.items() for tag in tags.spli
 
 
 @dataclass(frozen=True)
-class Text:
+class TaggedText:
     words: list[list[str]]
     tags: list[list[str]]
 
-    def part(self, begin: int, end: int | None = None) -> Text:
+    def part(self, begin: int, end: int | None = None) -> TaggedText:
         """Some of the sentences."""
-        return Text(self.words[begin:end], self.tags[begin:end])
+        return TaggedText(self.words[begin:end], self.tags[begin:end])
 
     @property
     def n_words(self) -> int:
@@ -79,9 +78,9 @@ Dictionary = tuple[list[str], TagDictionary]  # the names of tags, and what each
 
 @dataclass(frozen=True)
 class Data:
-    training: Text
-    between: Text  # behind the training sentences and before the development sentences
-    development: Text
+    training: TaggedText
+    between: TaggedText  # behind the training sentences and before the development sentences
+    development: TaggedText
     dictionary: Dictionary
 
     def diluted(self, how: str) -> Data:
@@ -107,13 +106,13 @@ def load(n_words: int, coarse: bool) -> Data:
     words, tags = ([[token[c] for token in sentence] for sentence in sentences] for c in (0, 1))
     if coarse:
         tags = [[TO_COARSE[tag] for tag in sentence] for sentence in tags]
-    text, ends = Text(words, tags), np.cumsum([len(sentence) for sentence in words])
+    text, ends = TaggedText(words, tags), np.cumsum([len(sentence) for sentence in words])
     behind = int(np.searchsorted(ends, ends[-1] - DEVELOPMENT, side="right"))  # the fewest last sentences
     end = min(int(np.searchsorted(ends, n_words)) + 1, behind)
     return Data(text.part(0, end), text.part(end, behind), text.part(behind), full_dictionary(text))
 
 
-def full_dictionary(text: Text) -> Dictionary:
+def full_dictionary(text: TaggedText) -> Dictionary:
     """Every tag that a word has in the text."""
     names = sorted(set(chain.from_iterable(text.tags)))
     number = {name: i for i, name in enumerate(names)}
@@ -230,9 +229,7 @@ def run_once(criterion: Criterion, data: Data, strength: float, threads: int | N
     """Train with one prior, tag the training text, and look at the development text."""
     text, held, labeled = data.training, data.development, criterion.labeled
     more = {"dictionary": data.dictionary, "threads": threads} | ({} if labeled else {"dev": held.words})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a model without a prior is meant to have none
-        tagger = criterion.tagger(strength, **more).fit(text.words, text.tags if labeled else None)
+    tagger = fit_quietly(criterion.tagger(strength, **more), text.words, text.tags if labeled else None)
     if labeled:
         value = tagger.evaluate_unsupervised(held.words, held.tags).ambiguous_accuracy or 0.0
     else:

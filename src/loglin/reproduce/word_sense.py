@@ -9,7 +9,6 @@ likelihood maximized.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -150,7 +149,6 @@ def make_table(
     progress: Callable[[str], None],
     threads: int | None,
 ) -> Table:
-    began = time.perf_counter()
     rows: list[Row] = []
     tests: dict[tuple[str, str], list[McNemar]] = {}
     found: dict[tuple[str, str, str, str], Found] = {}
@@ -170,7 +168,7 @@ def make_table(
     numbers = {"alphas": _listed(alphas), "penalties": _listed(penalties), "folds": FOLDS}
     remarks = [_verdict(tests), *(remark.format(**numbers) for remark in REMARKS)]
     title = "Word senses: joint against conditional estimation (after Klein and Manning 2002)"
-    return Table("word-sense", title, rows, time.perf_counter() - began, remarks)
+    return Table("word-sense", title, rows, remarks)
 
 
 def _rows(words: Mapping, kind: str, smoothing: str, found: Mapping, tests: list[McNemar]) -> list[Row]:

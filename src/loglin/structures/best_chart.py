@@ -17,7 +17,7 @@ import numpy as np
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
 from loglin.kernels import forest_logs as kernels
-from loglin.kernels.forest_scores import Layout, Scores, Tables, cell, log_row
+from loglin.kernels.forest_scores import Best, Layout, Scores, Tables, cell, log_row
 
 Item = tuple[int, int, int]  # symbol, i, j
 
@@ -48,10 +48,10 @@ class BestChart:
         self.rule, self.split = np.empty((cells, N), np.int32), np.empty((cells, N), np.int32)
         self.splits = np.zeros((self.states if scores.splits.shape[1] else 0, n_binary))
         self._row = np.empty(grammar.n_rules)
-        kernels.best_chart(
-            forest, layout, tables, scores, self.chart, self.rule, self.split, np.empty((cells, N), np.int32),
-            np.zeros(cells, np.int32), self._row, np.empty(n_binary), np.empty(n_binary, np.int32), self.splits,
-        )  # fmt: skip
+        active, n_active = np.empty((cells, N), np.int32), np.zeros(cells, np.int32)
+        sums, places = np.empty(n_binary), np.empty(n_binary, np.int32)
+        room = (active, n_active, self._row, sums, places, self.splits)
+        kernels.best_chart(forest, layout, tables, scores, Best(self.chart, self.rule, self.split, *room))
         self._ways: dict[Item, list[_Way]] = {}  # heaps of those not yet used
         self._trees: dict[Item, list[_Way]] = {}  # those used, by rank
 

@@ -21,7 +21,7 @@ import numpy as np
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
 from loglin.kernels import forest_logs as kernels
-from loglin.kernels.forest_scores import Layout, Room, Scores, Tables
+from loglin.kernels.forest_scores import Layout, Room, Scores, Tables, Uses
 from loglin.structures.best_chart import BestChart
 from loglin.structures.local import checked_scores
 from loglin.structures.word_lattices import WordLattices
@@ -209,16 +209,17 @@ class Forests:
         rows, cells = np.zeros((self.n_cells * dense, R)), np.zeros((self.n_cells * spans, N))
         roots, rules, pairs, splits = (np.zeros(n * wanted) for n in (N, R, n_pairs, n_splits))
 
-        def chunk(begin: int, end: int) -> tuple[np.ndarray, ...]:
+        def chunk(begin: int, end: int) -> Uses:
             own = leaves if self._own else np.zeros_like(leaves)
-            parts = (own, *(np.zeros_like(a) for a in (roots, rules, pairs, splits)), rows)
+            sums = (np.zeros_like(roots), np.zeros_like(rules), np.zeros_like(pairs), np.zeros_like(splits))
+            uses = Uses(own, *sums, rows)
             room = self._room(begin, end, scores, wanted)
-            kernels.sums(begin, end, self.layout, self.tables, scores, room, w, log_z, parts, cells)
-            return parts
+            kernels.sums(begin, end, self.layout, self.tables, scores, room, w, log_z, uses, cells)
+            return uses
 
         for parts in (threads or Threads(1)).map(chunk, self.chunks):
             if not self._own:
-                leaves += parts[0]
+                leaves += parts.leaves
             for whole, part in zip((roots, rules, pairs, splits), parts[1:5], strict=True):
                 whole += part
         return Totals(log_z, leaves, roots, rules, pairs, splits, rows, cells)

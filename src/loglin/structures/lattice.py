@@ -128,8 +128,9 @@ class Lattices:
         return (S if self.order == 2 else 1), S, S
 
     @property
-    def _layout(self) -> tuple:
-        return self.lattices, self.nodes, self.arcs, self.sources, self.labels, int(self.order == 2)
+    def _graph(self) -> kernels.Graph:
+        second = int(self.order == 2)
+        return kernels.Graph(self.lattices, self.nodes, self.arcs, self.sources, self.labels, second)
 
     def totals(
         self, W: np.ndarray, E: np.ndarray, weight: np.ndarray | None = None, threads: Threads | None = None
@@ -139,6 +140,7 @@ class Lattices:
         W, E = np.ascontiguousarray(W, np.float64), np.append(E, np.zeros(3))
         scaled, step, shares, shift, safe = self._scaled(W, E)
         forbids = not (scaled.all() and shares.all())
+        factors = kernels.Factors(self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
         logz, unsafe = np.full(self.n_goals, -math.inf), np.full(self.n, not safe)
         wanted = weight is not None
         w = np.asarray(weight, np.float64) if wanted else np.empty(0)
@@ -146,8 +148,7 @@ class Lattices:
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             gW, gE = self._room(begin) if wanted else (cells, entries)
-            flat = (self.shape[1], scaled.reshape(-1), shares, shift, step, forbids)
-            kernels.sums(begin, end, *self._layout, *flat, w, logz, unsafe, wanted, gW.reshape(-1), gE)
+            kernels.sums(begin, end, self._graph, factors, w, logz, unsafe, wanted, gW.reshape(-1), gE)
             return gW, gE
 
         if safe:
@@ -159,7 +160,7 @@ class Lattices:
                 cells *= scaled
         careful = np.flatnonzero(unsafe)
         if len(careful):
-            logs.careful_sums(careful, *self._layout, W, E, w, self.goals, logz, wanted, cells, entries)
+            logs.careful_sums(careful, self._graph, W, E, w, self.goals, logz, wanted, cells, entries)
         return Totals(logz, cells, entries[: self.sites.n_entries])
 
     def _room(self, begin: int) -> tuple[np.ndarray, np.ndarray]:
@@ -195,7 +196,7 @@ class Lattices:
         lengths, scores = np.empty((self.n, k), np.int64), np.empty((self.n, k))
         (threads or Threads(1)).map(
             lambda b, e: logs.best_paths(
-                b, e, *self._layout, W, E, self.goals, k, entries[b:e], lengths[b:e], scores[b:e]
+                b, e, self._graph, W, E, self.goals, k, entries[b:e], lengths[b:e], scores[b:e]
             ),
             self.chunks,
         )
@@ -215,7 +216,7 @@ class Lattices:
             raise LoglinError("No labels are possible along any path; allow more labels or transitions.")
         uniforms = rng.random((n, self.longest + 2))
         entries, lengths = np.empty((n, self.longest), np.int64), np.empty(n, np.int64)
-        logs.sample_paths(lattice, *self._layout, W, E, self.goals, uniforms, entries, lengths)
+        logs.sample_paths(lattice, self._graph, W, E, self.goals, uniforms, entries, lengths)
         return [self._path(row[self.longest - m :], math.nan) for row, m in zip(entries, lengths.tolist(), strict=True)]
 
     def _path(self, entries: np.ndarray, score: float) -> Path:

@@ -65,9 +65,9 @@ def fit(problem: Any, criterion: Criterion, run: Run, start: Any = None, held_ou
         result = way.solve(first, run)
     require_finite(result)
     learned = run.reporter.chosen(result)
-    if isinstance(learned, np.ndarray):
-        learned = learned.astype(problem.stored(run.dtype))
     model = way.keep(learned)
+    if isinstance(learned, np.ndarray):
+        model.weights = model.weights.astype(problem.stored(run.dtype))
     model.record |= {"criterion": criterion.name, "settings": criterion.plain_settings()}
     model.record |= problem.about(model) | record_of(result) | result.more
     criterion.report(problem, model)

@@ -22,8 +22,8 @@ class GIS(Optimizer):
         found = decisions.negative()
         if found is not None:
             raise LoglinError(
-                f"optimizer {self.name} needs values of at least 0, and the attribute {name(found)} has a negative "
-                "one; shift its values, split it into a positive and a negative attribute, or use optimizer auto"
+                f"optimizer {self.name} needs values of at least 0, and {name(found)} has a negative one; shift the "
+                "attribute's values, split it into a positive and a negative attribute, or use optimizer auto"
             )
         limits = {"max_iter": run.max_iter, "tol": run.tol, "reporter": run.reporter}
         function = Penalized(objective, penalties.l2)

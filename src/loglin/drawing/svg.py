@@ -1,4 +1,4 @@
-"""What drawings in the terminal and in SVG share: how wide a text is, what may stand in it, the file around it."""
+"""Text and SVG primitives that drawings of trees and of lattices share: widths, allowed characters, the SVG file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _JOINERS = "\u200c\u200d"  # without width, but part of words in Persian or Hind
 
 
 def printable(text: str) -> str:
-    """Characters that would steer a terminal, or that XML cannot hold, become a replacement sign."""
+    """The text with a replacement sign for each character that would steer a terminal or that XML cannot hold."""
     return "".join(c if c.isprintable() or c in _JOINERS else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def columns(text: str) -> int:
-    """Of a terminal: ideographs take two, marks on other characters none."""
+    """The number of terminal columns that the text takes: an ideograph takes two, a mark on another character none."""
     return sum(map(_columns, text))
 
 
@@ -27,7 +27,7 @@ def _columns(c: str) -> int:
 
 
 def text_width(text: str) -> float:
-    """Of a line of SVG, about: in Helvetica ideographs are wider than capitals, and these than other letters."""
+    """The approximate width of a line in SVG: ideographs are wider than capitals, and these than other letters."""
     return FONT * sum(_em(c) for c in text)
 
 
@@ -38,11 +38,12 @@ def _em(c: str) -> float:
 
 
 def xml(text: str) -> str:
+    """The text as it may stand between tags."""
     return escape(printable(text))
 
 
 def document(box: tuple[float, float, float, float], title: str, content: Iterable[str]) -> str:
-    """The SVG file of what lies in the box (left, top, right, bottom), on white, so that dark pages show it too."""
+    """The SVG file of the box (left, top, right, bottom) with this content, on white for dark pages."""
     left, top, right, bottom = box
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{bottom - top:.0f}" '

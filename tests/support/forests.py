@@ -12,7 +12,8 @@ import pytest
 import oracle
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
-from loglin.structures import Forest
+from loglin.structures import Forest, Forests
+from loglin.structures.forest import scores_of
 
 INF = math.inf
 CLOSE = {"rtol": 1e-9, "atol": 1e-8}
@@ -27,10 +28,10 @@ def cells_of(states: int) -> dict[tuple[int, int], int]:
 def random_grammar(rng: np.random.Generator, n_symbols: int, n_binary: int, n_unary: int) -> Grammar:
     """Rules of symbols in no particular order; unary ones lead from an earlier symbol of a permutation to a later."""
     names = [f"S{n}" for n in rng.permutation(n_symbols)]
-    rules = {tuple(rng.choice(names, 3)) for _ in range(n_binary)}
+    rules = [tuple(rng.choice(names, 3)) for _ in range(n_binary)]
     pairs = list(itertools.combinations(range(n_symbols), 2))
-    rules |= {tuple(names[n] for n in pairs[p]) for p in rng.permutation(len(pairs))[:n_unary]}
-    return Grammar.of([tuple(map(str, rule)) for rule in rules], sorted(names))
+    rules += [tuple(names[n] for n in pairs[p]) for p in rng.permutation(len(pairs))[:n_unary]]
+    return Grammar.of([tuple(map(str, rule)) for rule in dict.fromkeys(rules)], sorted(names))
 
 
 def sprinkle(rng: np.random.Generator, array: np.ndarray, share: float) -> np.ndarray:
@@ -198,6 +199,106 @@ class Case:
     def listed(self, paths=None, allowed=None) -> Listed:
         paths = paths or sentence_path(self.n)
         return Listed.of(self.grammar, self.leaves, self.roots, self.rules, self.splits, paths, allowed)
+
+
+class Attributed:
+    """Sentences whose cells and split points have attributes, with weights for rules and for all rules of a symbol."""
+
+    def __init__(self, seed, lengths, N=3, B=4, U=1, scale=1.0, forbidden=0.0, templates=2, splits=1, local=0, K=None):
+        rng = np.random.default_rng(seed)
+        self.lengths, self.local, self.grammar = lengths, local, random_grammar(rng, N, B, U)
+        R, n_binary = self.grammar.n_rules, len(self.grammar.binary)
+        n_cells, n_states = sum(n * (n + 1) // 2 for n in lengths), sum(n + 1 for n in lengths)
+        self.tags = rng.permutation(N)[: N if K is None else K]
+
+        def drawn(*shape):
+            return sprinkle(rng, scale * rng.normal(size=shape), forbidden)
+
+        def table(n_places, n_templates, n_targets, n_attributes=5):
+            attributes = rng.integers(-1, n_attributes, (n_places, n_templates)).astype(np.int32)
+            counts = rng.integers(0, 4, n_attributes) * (n_targets > 0)
+            ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            targets = rng.integers(0, max(n_targets, 1), ptr[-1]).astype(np.int32)  # the same rule may come twice
+            return [attributes, ptr, targets, drawn(ptr[-1])]
+
+        self.leaves, self.roots, self.rules = drawn(sum(lengths), len(self.tags)), drawn(N), drawn(R)
+        self.spans, self.splits = table(n_cells, templates, R + N), table(n_states, splits, n_binary)
+
+    @property
+    def forests(self) -> Forests:
+        return Forests.of_sentences(self.grammar, self.tags, self.lengths)
+
+    def scores(self, **changed):
+        part = {"leaves": self.leaves, "roots": self.roots, "rules": self.rules}
+        part |= {"pairs": self.spans[3], "splits": self.splits[3]} | changed
+        return scores_of(
+            part["leaves"], part["roots"], part["rules"],
+            spans=(*self.spans[:3], part["pairs"]), splits=(*self.splits[:3], part["splits"]),
+            local=self.local, expansions=self.grammar.expansions,
+        )  # fmt: skip
+
+    def rows(self, first, states, g=None):
+        """Scores of all rules at the cells of a sentence, by hand; normalized if they are to be."""
+        R, n_binary = self.grammar.n_rules, len(self.grammar.binary)
+        rows = np.tile(self.rules, (len(cells_of(states)), 1))
+        attributes, ptr, targets, weights = self.spans
+        for c, t in itertools.product(range(len(rows)), range(attributes.shape[1])):
+            a = attributes[first + c, t]
+            for p in range(ptr[a], ptr[a + 1]) if a >= 0 else ():
+                rows[c, self.aimed(targets[p])] += weights[p]
+        for A in range(self.grammar.n_symbols) if self.local else ():
+            own = np.flatnonzero(self.grammar.parents[:n_binary] == A)
+            for row in rows:
+                total = oracle.log_sum([*row[own], *([0.0] if self.local == 2 else [])]) if len(own) else 0.0
+                row[own] -= total if total > -INF else 0.0
+        assert rows.shape[1] == R
+        return rows
+
+    def aimed(self, target):
+        """The rules that a target stands for."""
+        R, n_binary = self.grammar.n_rules, len(self.grammar.binary)
+        return [target] if target < R else np.flatnonzero(self.grammar.parents[:n_binary] == target - R)
+
+    def listed(self, allowed=None) -> list[Listed]:
+        leaves = np.full((len(self.leaves), self.grammar.n_symbols), -INF)
+        leaves[:, self.tags] = self.leaves
+        found, word, state, cell = [], 0, 0, 0
+        for n in self.lengths:
+            splits = np.zeros((n + 1, len(self.grammar.binary)))
+            for k, t in itertools.product(range(n + 1), range(self.splits[0].shape[1])):
+                a = self.splits[0][state + k, t]
+                for p in range(self.splits[1][a], self.splits[1][a + 1]) if a >= 0 else ():
+                    splits[k, self.splits[2][p]] += self.splits[3][p]
+            n_cells = n * (n + 1) // 2
+            mask = None if allowed is None else allowed[cell : cell + n_cells]
+            rows, paths = self.rows(cell, n + 1), sentence_path(n, word)
+            found.append(Listed.of(self.grammar, leaves, self.roots, rows, splits, paths, mask))
+            word, state, cell = word + n, state + n + 1, cell + n_cells
+        return found
+
+    def expected(self, weight, allowed=None) -> dict[str, np.ndarray]:
+        """Σ_sentences weight · expected uses, and those of the pairs of attributes and targets."""
+        listed = self.listed(allowed)
+        uses = [one.expected() for one in listed]
+        made = {k: sum(w * u[k] for w, u in zip(weight, uses, strict=True)) for k in ("leaves", "roots", "rules")}
+        made["leaves"] = made["leaves"][:, self.tags]
+        made["partitions"] = np.array([[one.partition()] * 2 for one in listed])
+        for name in ("dense", "spans"):
+            made[name] = np.concatenate([w * u[name] for w, u in zip(weight, uses, strict=True)])
+        made["pairs"] = self.collected(self.spans, made["dense"])
+        made["splits"] = self.collected(
+            self.splits, np.concatenate([w * u["splits"] for w, u in zip(weight, uses, strict=True)])
+        )
+        return made
+
+    def collected(self, table, uses):
+        attributes, ptr, targets, weights = table
+        pairs = np.zeros(len(weights))
+        for place, t in itertools.product(range(len(attributes)), range(attributes.shape[1])):
+            a = attributes[place, t]
+            for p in range(ptr[a], ptr[a + 1]) if a >= 0 else ():
+                pairs[p] += uses[place, self.aimed(targets[p])].sum()
+        return pairs
 
 
 def rows_of(forest):

@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus import conll
 from loglin.corpus.columns import Column, encode_strings
+from loglin.corpus.formats import Format, LabelColumn
+from loglin.corpus.tagged import require_certain
 from loglin.decoding.chains import Decoder
-from loglin.errors import LoglinError
+from loglin.decoding.tagged_text import layout_of
 from loglin.evaluation.induced import TaggingReport, tagging_report
 from loglin.evaluation.sequences import Evaluation, evaluate
 from loglin.features.design import Design
-from loglin.training.tagger_files import (
-    batches,
-    feature_columns,
-    object_inputs,
-    require_certain,
-    require_templates,
-    text_corpus,
-    without_column,
-)
 
 
 @dataclass
@@ -66,29 +58,13 @@ def _labeled(decoder: Decoder, inputs: Any, distinct: list, codes: np.ndarray) -
     return Labeled(design, words, gold, names)
 
 
-def read_labeled(decoder: Decoder, path: str, kind: str, encoding: str, label_column: int | None = None) -> Labeled:
-    """A labelled file of any format; ``label_column`` is that of training if it is not given."""
-    if kind == "conll":
-        require_templates(decoder, path)
-        corpus = conll.read(path, encoding)
-        inputs = feature_columns(decoder, corpus)
-        if len(inputs.columns) == len(corpus.columns):
-            raise LoglinError(
-                f"{path} has {len(corpus.columns)} columns and the model was trained on "
-                f"{decoder.model.record.get('columns')}: the labels to compare with are missing; add their column"
-            )
-        recorded = decoder.model.record.get("label_column", -1)  # checked by feature_columns
-        column = corpus.column(recorded if label_column is None else label_column)
-        return _labeled(decoder, inputs, column.vocabulary.strings, column.codes)
-    if kind == "text":
-        require_templates(decoder, path)
-        corpus = text_corpus(path, encoding, tagged=True)
-        column = corpus.columns[1]
-        return _labeled(decoder, without_column(corpus, 1), column.vocabulary.strings, column.codes)
-    batch = [pair for batch in batches(path, kind, encoding) for pair in batch]
-    if not batch or any(labels is None for labels, _ in batch):
-        raise LoglinError(f'{path} lacks labels to compare with; give "labels" for every sentence')
-    require_certain(path, [labels for labels, _ in batch], "give a certain one to compare with")
+def read_labeled(decoder: Decoder, path: str, form: Format, encoding: str, label_column: LabelColumn = None) -> Labeled:
+    """Read a labelled file to compare the decoder with; ``label_column`` is that of training if it is not given."""
+    layout = layout_of(decoder, form, path)
+    text = form.labeled(path, encoding, label_column, layout.words, layout)
+    if isinstance(text.labels, Column):
+        return _labeled(decoder, text.inputs, text.labels.vocabulary.strings, text.labels.codes)
+    require_certain(path, text.labels, "give a certain one to compare with")
     number: dict = {}
-    codes = [number.setdefault(y, len(number)) for labels, _ in batch for y in labels or ()]
-    return _labeled(decoder, object_inputs(decoder, batch, path), list(number), np.array(codes, np.int32))
+    codes = [number.setdefault(y, len(number)) for labels in text.labels for y in labels or ()]
+    return _labeled(decoder, text.inputs, list(number), np.array(codes, np.int32))

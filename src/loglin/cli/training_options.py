@@ -1,0 +1,157 @@
+"""Options that every train command has, names that come from the registries, and one summary."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from loglin.cli import options as shared
+from loglin.errors import LoglinError
+
+
+class CriterionChoice(click.Choice):
+    """A criterion by name, of those that the registry has for some structures; its modules are read when asked."""
+
+    def __init__(self, *structures: str):
+        self.structures = structures
+
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]
+        from loglin.criteria.registry import criteria
+
+        return list(dict.fromkeys(name for structure in self.structures for name in criteria(structure)))
+
+    case_sensitive = True
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The name; a wrong one is answered with those that there are."""
+        if value not in (known := self.choices):
+            raise LoglinError(f"no criterion is called {value!r}; there are {', '.join(known)}")
+        return value
+
+
+class OptimizerChoice(click.Choice):
+    """An optimizer by name, of those that the registry has."""
+
+    def __init__(self) -> None:
+        pass
+
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]
+        from loglin.optimize.optimizers import optimizers
+
+        return list(optimizers())
+
+    case_sensitive = True
+
+
+optimizer = click.option(
+    "--optimizer", type=OptimizerChoice(), default="auto", show_default=True, help="How weights are found."
+)
+start = click.option("--continue", "start", metavar="MODEL", help="Start from the weights of this model.")
+quiet = click.option("--quiet", is_flag=True, help="No progress.")
+output = click.option("-o", "--output", required=True, help="Model file to write.")
+seed = click.option("--seed", type=int, default=0, show_default=True)
+l1 = click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
+
+
+def criterion(*structures: str, default: str) -> Callable:
+    """The option --criterion, with the criteria of these structures."""
+    return click.option(
+        "--criterion",
+        type=CriterionChoice(*structures),
+        default=default,
+        show_default=True,
+        help="How to estimate; see --settings for what each can be told.",
+    )
+
+
+def settings(*structures: str) -> Callable:
+    """The options --set, and --settings, which prints every criterion's settings and ends."""
+
+    def show(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value and not context.resilient_parsing:
+            print(settings_table(*structures))
+            context.exit()
+
+    def both(command: Callable) -> Callable:
+        command = click.option(
+            "--settings", "show_settings", is_flag=True, is_eager=True, expose_value=False, callback=show,
+            help="Show the criteria with their settings, and end.",
+        )(command)  # fmt: skip
+        return click.option(
+            "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion."
+        )(command)
+
+    return both
+
+
+def settings_table(*structures: str) -> str:
+    """Every criterion with what it is and its settings, from the registry."""
+    from loglin.criteria.registry import criteria
+
+    lines: list[str] = []
+    for structure in structures:
+        for name, kind in criteria(structure).items():
+            lines += [f"{name}: {kind.line}", *(f"    {line}" for line in kind.help().splitlines())]
+    return "\n".join(lines)
+
+
+def max_iter(default: str) -> Callable:
+    return click.option("--max-iter", type=click.IntRange(min=1), help=f"Most iterations; default {default}.")
+
+
+def tol(default: float) -> Callable:
+    return click.option(
+        "--tol",
+        type=click.FloatRange(min=0),
+        default=default,
+        show_default=True,
+        help="Stop when the relative improvement still to come is less.",
+    )
+
+
+_KEYS = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
+
+
+def summary(record: dict[str, Any], seconds: dict[str, float], model: str, **more: Any) -> dict[str, Any]:
+    """What a training did, for programs: the same keys for every kind of model."""
+    from loglin.training.fit import peak_memory_mb
+
+    found = {k: record.get(k) for k in _KEYS}
+    found |= {"sentences": record["sentences"], "tokens": record["tokens"]} | more
+    found |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "threads": record.get("threads", 1)}
+    found["model"] = model
+    extra = {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
+    found |= {k: None if v in (math.inf, -math.inf) else v for k, v in extra.items()}  # JSON has no infinity
+    scores = [i["score"] for i in record.get("history", []) if i["score"] is not None]
+    return found | ({"dev_score": max(scores)} if scores else {})
+
+
+def print_summary(about: str, found: dict[str, Any]) -> None:
+    """What a training did, for people; ``about`` says what the model is made of."""
+    for warning in found.get("warnings") or ():
+        print(f"warning: {warning}", file=sys.stderr)
+    print(about)
+    if found["objective"] is None:
+        print(found["stopped"])
+    else:
+        print(f"objective {found['objective']:,.3f} after {found['iterations']} iterations: {found['stopped']}")
+    if "map" in found:
+        print(f"log-likelihood {found['log_likelihood']:,.3f}, with the prior (MAP) {found['map']:,.3f}")
+    if "held_criterion" in found:
+        held = -math.inf if found["held_criterion"] is None else found["held_criterion"]
+        print(f"criterion on the held-out text {held:,.3f}")
+    if "threshold" in found:
+        print(f"a label is given from {found['threshold']:.4f} on")
+    if "dev_score" in found:
+        print(f"best score on the held-out data: {found['dev_score']:.4f}")
+    seconds = found["seconds"]
+    parts = ", ".join(f"{shared.GERUNDS[k]} {v:.2f}" for k, v in seconds.items() if k in shared.GERUNDS)
+    memory = "" if found["peak_memory_mb"] is None else f", {found['peak_memory_mb']:.0f} MB"
+    print(f"{seconds['total']:.2f} s ({parts}){memory}, {found['threads']} threads")
+    print(f"model written to {found['model']}")

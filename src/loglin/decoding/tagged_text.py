@@ -1,0 +1,73 @@
+"""Files of any format tagged part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from loglin.corpus.formats import Answer, Format, Layout, Stretch, registered
+from loglin.corpus.sentences import as_json
+from loglin.decoding.chains import Decoder
+from loglin.errors import LoglinError
+from loglin.features.design import Design
+from loglin.features.extract import TemplateExtractor
+
+
+def layout_of(decoder: Decoder, form: Format, path: str) -> Layout:
+    """What the model says of the file that it was trained on; raise if it cannot read the format of ``path``."""
+    extractor, record = decoder.model.extractor, decoder.model.record
+    words = isinstance(extractor, TemplateExtractor)
+    if not words and not form.attributes:
+        known = " or ".join(name for name, other in registered().items() if other.attributes)
+        raise LoglinError(f"the model looks at attributes, but {path} is read as words; give --format {known}")
+    trained, column = record.get("columns", 0), record.get("label_column", -1)
+    if type(trained) is not int or type(column) is not int or (trained and not -trained <= column < trained):
+        raise LoglinError(f"the model is damaged: it says label column {column!r} of {trained!r}; train it again")
+    return Layout(
+        words, trained, column, extractor.templates.columns if isinstance(extractor, TemplateExtractor) else 0
+    )
+
+
+def tagged(
+    decoder: Decoder,
+    path: str,
+    form: Format,
+    encoding: str = "utf-8",
+    *,
+    marginals: bool = False,
+    nbest: int | None = None,
+    json: bool = False,
+    stretches: Iterable[Stretch] | None = None,
+) -> Iterator[tuple[int, bytes]]:
+    """(number of tokens, text) of every stretch of the output; ``stretches`` may have been read ahead."""
+    json = json or form.as_json
+    if (marginals or nbest) and not json and form.cramped:
+        raise LoglinError(f"{form.cramped} has no room for probabilities or several answers; add --json")
+    layout, labels = layout_of(decoder, form, path), decoder.model.labels
+    names = [str(label) for label in labels]
+    decoder.prepare()
+    for stretch in stretches or form.stretches(path, encoding):
+        if not stretch.n_sentences:
+            yield 0, b"" if json else stretch.labeled(np.empty(0, np.int32), names, layout)
+            continue
+        design = decoder.design(stretch.inputs(layout))
+        if json:
+            answers = zip(stretch.sentences(), _answers(decoder, design, marginals, nbest), strict=True)
+            lines = (as_json(tokens, ranked, labels, bool(nbest)) for tokens, ranked in answers)
+            yield design.n_tokens, "".join(line + "\n" for line in lines).encode()
+        elif marginals or nbest:
+            answered = _answers(decoder, design, marginals, nbest)
+            yield design.n_tokens, stretch.detailed(answered, names, bool(nbest))
+        else:
+            yield design.n_tokens, stretch.labeled(decoder.best(design), names, layout)
+
+
+def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | None) -> Iterator[list[Answer]]:
+    """The answers for every sentence, best first."""
+    for chain in decoder.chains(design):
+        ranked = chain.nbest(nbest) if nbest else [chain.best()]
+        if not ranked:
+            raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
+        rows, total = (chain.marginals() if marginals else None), chain.partition()
+        yield [Answer(y, min(1.0, float(np.exp(s - total))), rows) for y, s in ranked]

@@ -1,0 +1,66 @@
+"""The kinds of models that a file may hold: how each is opened, and what code asks in place of a task's name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from loglin.corpus.sections import Section
+from loglin.errors import LoglinError
+from loglin.models import files
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str  # the task that a model file names
+    noun: str  # what people call the model
+    form: str  # the module and class of loglin.models that read and write it
+    command: str  # that uses it
+    face: str  # the estimator that opens it
+    faces: Mapping[str, str] = field(default_factory=dict)  # other estimators, by the criterion in the record
+    has_transitions: bool = False  # labels are sequences, and weights may be about neighboring labels
+    ranks: bool = False  # every example chooses among candidates of its own, all with the same weights
+    weights_stored_exactly: bool = True  # unless told otherwise in float64
+
+    def face_of(self, record: object) -> str:
+        """The name of the estimator that trained a model with this record."""
+        criterion = record.get("criterion") if isinstance(record, dict) else None
+        return self.faces.get(criterion, self.face) if isinstance(criterion, str) else self.face
+
+    def refusal(self, path: str | os.PathLike = "this model") -> LoglinError:
+        """The error where a model of another kind was wanted."""
+        return LoglinError(f"{path} is a {self.noun}; use {self.command}, or {self.face}.load")
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "tag", "tagger", "chain.Model", "loglin tag", "Tagger", has_transitions=True, weights_stored_exactly=False
+        ),
+        Kind("classify", "classifier", "chain.Model", "loglin classify", "MaxEnt", {"naive-bayes": "NaiveBayes"}),
+        Kind("rank", "classifier", "chain.Model", "loglin classify", "MaxEnt", ranks=True),
+        Kind("language", "language model", "language.PredictorModel", "loglin lm", "LanguageModel"),
+        Kind("parse", "parser", "parser.ParserModel", "loglin parse", "Parser"),
+    )
+}
+TAG, CLASSIFY, RANK, LANGUAGE, PARSE = KINDS.values()
+
+
+def opened(path: str | os.PathLike, form: str | None = None) -> tuple[Kind, Section]:
+    """The kind of model in a file and its sections; a model of another form than the wanted one is refused."""
+    section = files.read(path)
+    with files.refusing(path):
+        kind = KINDS[section.choice("task", KINDS)]
+    if form not in (None, kind.form):
+        raise kind.refusal(path)
+    return kind, section
+
+
+def load(path: str | os.PathLike) -> Any:
+    """The model in a file, of whatever kind it is."""
+    module, name = opened(path)[0].form.split(".")
+    return getattr(import_module(f"loglin.models.{module}"), name).load(path)

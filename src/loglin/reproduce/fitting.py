@@ -1,0 +1,32 @@
+"""Estimators fitted for tables: on columns, and without a warning about weights that no prior bounds."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TypeVar
+
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from loglin.corpus.columns import Column, Corpus
+from loglin.estimators.tagger import Tagger
+from loglin.models.chain import Model
+from loglin.optimize.run import Run
+from loglin.training.fit import fit
+
+E = TypeVar("E", bound=BaseEstimator)
+
+
+def fit_quietly(estimator: E, *data) -> E:
+    """Fit an estimator; the warning is left out because a model without a prior is meant to have none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(*data)
+
+
+def fit_columns(tagger: Tagger, inputs: Corpus, labels: Column, cold: bool = False) -> Model:
+    """The model of a tagger fitted on columns of inputs and one of labels; ``cold``: without a stochastic start."""
+    if not cold:
+        return fit_quietly(tagger, inputs, labels).model_
+    run = Run(max_iter=tagger.chosen_criterion().defaults.max_iter, tol=tagger.tol, warm_start=False)
+    return fit(tagger.problem(inputs, labels), tagger.chosen_criterion(), run)

@@ -1,0 +1,56 @@
+"""A cache on top of a language model, fitted on text that the model below has not seen.
+
+On its own training text a model knows too well what comes next, and a cache would learn to be silent. So the last
+tenth of the text is held out, a second model of the rest is fitted, and the cache is fitted on the last tenth under it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from loglin.criteria.criterion import Criterion
+from loglin.errors import LoglinError
+from loglin.models.cache import N_FEATURES, CacheModel, cached_mass
+from loglin.models.language import PredictorModel
+from loglin.objectives.cache import CacheLikelihood
+from loglin.optimize.lbfgs import minimize
+from loglin.optimize.penalties import Penalized
+from loglin.optimize.record import INTERRUPTED
+from loglin.optimize.reporter import Reporter
+from loglin.optimize.run import Run
+from loglin.problems.histories import CACHE, HistoryProblem
+from loglin.training.fit import HeldOut, fit, was_interrupted
+
+SHARE = 10  # every tenth part of the text decides about the cache
+TOL = 1e-9
+
+
+def require_sentences(problem: HistoryProblem) -> None:
+    """Refuse a text of which no sentence can be held out for the cache."""
+    if problem.options.cached and problem.text.corpus.n_sentences < 2:
+        raise LoglinError("a cache is fitted on held-out sentences, and there is only one sentence; give more text")
+
+
+def with_cache(
+    model: PredictorModel, problem: HistoryProblem, criterion: Criterion, run: Run, held_out: HeldOut | None = None
+) -> PredictorModel:
+    """The model with a cache over it; where training was interrupted, the cache has no weights."""
+    text, window = problem.text, problem.options.window
+    theta, asked = np.zeros(N_FEATURES), run.reporter.asked
+    if was_interrupted(model.record) or (asked is not None and asked.kind == INTERRUPTED):
+        reason = model.record["stopped"] if asked is None else asked.text
+        told = f"without weights: {reason}"
+    else:
+        n = text.corpus.n_sentences
+        last = max(1, n // SHARE)
+        rest = replace(problem, text=text.part(0, n - last))
+        again = replace(run, reporter=Reporter(run.reporter.callback))
+        base = fit(rest, criterion, again, held_out=held_out).predictor
+        mass, hit = cached_mass(base, window, problem.words.encode(text.part(n - last, n)))
+        penalized = Penalized(CacheLikelihood(mass, hit), 1 / problem.options.variance(CACHE))
+        fitted = minimize(penalized, theta, tol=TOL)
+        theta, told = fitted.weights, f"fitted on the last {last:,} sentences: {fitted.stopped}"
+    cached = CacheModel(model.predictor, window, theta)
+    return PredictorModel(cached, model.record | {"cache": told, "n_features": cached.n_features})

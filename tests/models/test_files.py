@@ -1,0 +1,161 @@
+"""Every kind of model: saved equals loaded, and every section damaged in turn is refused with a sentence."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+import loglin
+from loglin import LanguageModel, LoglinError, MaxEnt, NaiveBayes, Parser, Tagger
+from loglin.corpus.sections import Section
+from loglin.models import files, kinds
+from loglin.models.kinds import KINDS
+
+X = [["a", "b", "c"], ["b", "a"], ["c", "a", "b", "b"]]
+Y = [["X", "Y", "O"], ["Y", "X"], ["O", "X", "Y", "X"]]
+TEMPLATE = "U0:%x[0,0]\nU1:%suffix[-1,0,1]\nB\nB1:%x[0,0]\n"
+BAGS, CLASSES = [["p", "q"], ["q"], ["r", "p"], ["r"]], ["A", "B", "A", "B"]
+TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat ran"] * 4
+TREES = [
+    "(S (NP (D the) (N dog)) (VP (V saw) (NP (D a) (N cat))))",
+    "(S (NP (D a) (N cat)) (VP (V slept)))",
+]
+ALL = ("bigram", "trigram", "skip", "suffix", "prefix", "class", "trigger", "cache")
+
+MADE = {
+    "crf": lambda: Tagger(template=TEMPLATE, max_iter=3).fit(X, Y),
+    "second order": lambda: Tagger(template=TEMPLATE + "T\n#! oov=first", order=2, max_iter=3, dictionary=1).fit(X, Y),
+    "hmm": lambda: Tagger(criterion="hmm").fit(X, Y),
+    "base": lambda: Tagger(criterion="m-estimation", max_iter=3).fit(X, Y),
+    "local": lambda: Tagger(criterion="memm", max_iter=3).fit(X, Y),
+    "bags": lambda: MaxEnt(max_iter=3).fit(BAGS, CLASSES),
+    "matrix": lambda: MaxEnt(max_iter=3).fit(np.array([[1.0, 2], [0, 1], [3, 1], [0, 0]]), CLASSES),
+    "sets": lambda: MaxEnt(multi_label=True, max_iter=3).fit(BAGS, [{"A"}, {"B"}, {"A", "B"}, set()]),
+    "candidates": lambda: MaxEnt(features=lambda x, c: [c], max_iter=3).fit(
+        ["u", "v"], ["a", "b"], candidates=[["a", "b"], ["b", "c"]]
+    ),
+    "bayes": lambda: NaiveBayes().fit(BAGS, CLASSES),
+    "words": lambda: LanguageModel(features=ALL, max_iter=3, min_count=1, classes={"cat": "N", "the": "D"}).fit(TEXT),
+    "n-grams": lambda: LanguageModel(criterion="kneser-ney").fit(TEXT),
+    "pcfg": lambda: Parser("pcfg").fit(TREES),
+    "trees": lambda: Parser("crf", max_iter=3).fit(TREES),
+}
+OPTIONAL = {"record", "decoding"}  # of taggers and classifiers
+UNREAD = {"tokens.kind", "spans.kind", "base.values.kind"}  # what the place in the file says already
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, make in MADE.items():
+        make().save(folder / name)
+    return folder
+
+
+def refused(path, section: Section) -> str:
+    files.write(path, section)
+    with pytest.raises(LoglinError, match=re.escape(str(path))) as error:
+        kinds.load(path)
+    sentence = str(error.value)
+    assert sentence.endswith("train it again")
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_all_kinds_are_here(saved):
+    assert {kinds.opened(saved / name)[0].name for name in MADE} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_saved_is_loaded(saved, name):
+    model = kinds.load(saved / name)
+    model.save(saved / "again")
+    first, second = files.read(saved / name), files.read(saved / "again")
+    assert first.arrays.keys() == second.arrays.keys()
+    for key, array in first.arrays.items():
+        assert (array.dtype, array.tobytes()) == (second.arrays[key].dtype, second.arrays[key].tobytes())
+    without = [{k: v for k, v in s.manifest.items() if k not in ("tokens", "spans")} for s in (first, second)]
+    assert without[0] == without[1]  # a template may end in one more blank line
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_damaged_arrays(saved, tmp_path, name):
+    whole = files.read(saved / name)
+    for key, array in whole.arrays.items():
+        longer = np.append(array, array[:1] if len(array) else np.zeros(1, array.dtype))
+        wrong = [longer] if longer.tolist() != [0, 0] else []  # which cuts nothing into one empty string
+        wrong.append(np.zeros(len(array), np.float32 if array.dtype == np.int64 else np.int64))
+        wrong += [array[:-1]] if len(array) else []
+        for value in _impossible(key, array):
+            wrong.append(array.copy())
+            wrong[-1][-1] = value
+        for change in wrong:
+            print(key, change)  # shown on failure
+            refused(tmp_path / "m", Section(whole.manifest, whole.arrays | {key: change}))
+        without = {k: a for k, a in whole.arrays.items() if k != key}
+        assert key in refused(tmp_path / "m", Section(whole.manifest, without))
+
+
+def _impossible(key: str, array: np.ndarray) -> list:
+    """Values that the last entry may not have."""
+    if not len(array) or array.dtype == np.uint8:  # bytes of strings and bits of labels may be any
+        return []
+    if array.dtype.kind == "f":
+        return [np.nan, np.inf]
+    free = key.endswith("counts") or re.search(r"^(features|tokens|spans)\.keys\.", key)
+    largest = [] if free else [np.iinfo(array.dtype).max]
+    return largest if array.dtype == np.uint16 else [-1, *largest]
+
+
+def manifest_keys(manifest: dict, prefix: tuple = ()) -> list[tuple]:
+    found = []
+    for key, value in manifest.items():
+        if key in ("format", "version"):  # test_model.py has these
+            continue
+        found.append((*prefix, key))
+        if isinstance(value, dict) and key not in ("record", "decoding", "coder"):
+            found += manifest_keys(value, (*prefix, key))
+    return found
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_damaged_manifests(saved, tmp_path, name):
+    whole = files.read(saved / name)
+    is_chain = KINDS[whole.manifest["task"]].form == "chain.Model"
+    for *above, key in manifest_keys(whole.manifest):
+        for wrong in (None, [[1]]):
+            manifest = copy.deepcopy(whole.manifest)
+            inside = manifest
+            for part in above:
+                inside = inside[part]
+            if wrong is None:
+                del inside[key]
+            else:
+                inside[key] = wrong
+            missing_is_fine = (is_chain and not above and key in OPTIONAL) or ".".join((*above, key)) in UNREAD
+            anything_goes = key == "intercept" or ".".join((*above, key)) in UNREAD
+            if not (missing_is_fine if wrong is None else anything_goes):
+                print(above, key, wrong)  # shown on failure
+                assert key in refused(tmp_path / "m", Section(manifest, whole.arrays)) or wrong
+
+
+def test_a_file_of_another_kind_names_command_and_estimator(saved):
+    for name in MADE:
+        kind, section = kinds.opened(saved / name)
+        face = kind.face_of(section.manifest["record"])
+        for other in (Tagger, MaxEnt, Parser, LanguageModel):
+            if other.__name__ not in (kind.face, face):
+                told = re.escape(f"is a {kind.noun}; use {kind.command}, or {kind.face}.load")
+                with pytest.raises(LoglinError, match=told if other is not Tagger else "open|use"):
+                    other.load(saved / name)
+        assert type(loglin.load(saved / name)).__name__ == face
+
+
+def test_faces_of_the_registry_are_public():
+    for kind in KINDS.values():
+        for face in (kind.face, *kind.faces.values()):
+            assert inspect.isclass(getattr(loglin, face))
