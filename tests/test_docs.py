@@ -99,7 +99,10 @@ def test_python_examples(kitchen, capsys, page):
         assert expected in output
 
 
-@pytest.mark.parametrize(("page", "structure"), [("docs/criteria.md", "chain"), ("docs/parsing.md", "forest")])
+@pytest.mark.parametrize(
+    ("page", "structure"),
+    [("docs/criteria.md", "chain"), ("docs/parsing.md", "forest"), ("docs/language-models.md", "history")],
+)
 def test_criteria_and_their_settings_are_all_described(page, structure):
     rows = [line for line in PAGES[page].splitlines() if line.startswith("|")]
     for name, criterion in criteria(structure).items():

@@ -172,7 +172,7 @@ def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
         if given["template"] is not None and not isinstance(text.inputs, Corpus):
             raise LoglinError(f"{data} holds attributes already; leave out --template")
         return text
-    labeled = bool(given["unlabeled"]) or given["partial"] or tagger.chosen_criterion().needs_some_labels
+    labeled = bool(given["unlabeled"]) or given["partial"] or tagger.needs_some_labels
     form = formats.detected(data, given["text_format"], labeled)
     text = tagged.read_hidden(data, form, labeled=labeled, unlabeled=given["unlabeled"], **how)
     if form.raw_endings and given["text_format"] == "auto":

@@ -9,6 +9,7 @@ base     hmm         counted on the training data
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loglin.generative.hmm import HMM
-    from loglin.optimize.run import Make, Run
+    from loglin.objectives.exponential import ExponentialLoss
+    from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
     from loglin.problems.trees import TreeProblem
 
@@ -107,13 +109,12 @@ class MEstimation(Counted, Initialized):
             return sampled_features(problem, sampler, self.samples, self.sample_smoothing, inputs, seed)
         if self.base == "empirical":
             return empirical_features(problem, base, inputs)
-        if not inputs:
-            return expectations(base, problem.extractor, problem.index)
-        return np.concatenate(expectations(base, problem.extractor, problem.index, input_only=True))
+        found = expectations(base, problem.extractor, problem.index, input_only=inputs)
+        return np.concatenate(found) if isinstance(found, tuple) else found
 
     # ------------------------------------------------------------------ the loss
 
-    def loss(self, problem: ChainProblem, base: HMM | None, seed: int = 0) -> Make:
+    def loss(self, problem: ChainProblem, base: HMM | None, seed: int = 0) -> Callable[[type], ExponentialLoss]:
         """The loss with the base model's expectations, of any precision."""
         import numpy as np
 

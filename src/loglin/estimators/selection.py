@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.base import clone
@@ -18,11 +18,11 @@ from loglin.training.selection import Selection, check_grid, select, separated
 def select_tagger(
     tagger: Tagger,
     grid: Mapping[str, Sequence],
-    X: Iterable,
-    y: Iterable[Sequence | None] | None = None,
+    X: Any,
+    y: Any = None,
     *,
-    dev: Iterable | None = None,
-    gold: tuple[Iterable, Iterable[Sequence]] | None = None,
+    dev: Any = None,
+    gold: tuple[Any, Any] | None = None,
 ) -> tuple[Tagger, Selection]:
     """The tagger whose criterion on the sentences ``dev``, which have no labels, is best over a grid of parameters.
 

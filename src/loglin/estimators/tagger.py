@@ -136,6 +136,11 @@ class Tagger(WithCriterion):
         """Whether the criterion learns from text whose labels are hidden."""
         return isinstance(self.chosen_criterion(), HiddenLabels)
 
+    @property
+    def needs_some_labels(self) -> bool:
+        """Whether the criterion needs some labels, if not all."""
+        return getattr(self.chosen_criterion(), "needs_some_labels", True)
+
     def check(self) -> None:
         """Refuse wrong parameters before any data are read."""
         chosen = self.chosen_criterion()

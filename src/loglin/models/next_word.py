@@ -38,7 +38,12 @@ class NextWordModel:
 
     def log_probabilities(self, running: RunningText, ptr: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """log p(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""
-        tree, of_token = self.extractor.tree(running)
+        return self.log_probabilities_in(*self.extractor.tree(running), ptr, targets)
+
+    def log_probabilities_in(
+        self, tree: kernels.Tree, of_token: np.ndarray, ptr: np.ndarray, targets: np.ndarray
+    ) -> np.ndarray:
+        """The same for the tree of the histories and the history of every token, which do not depend on the weights."""
         per_token = np.diff(ptr)
         history = np.repeat(of_token, per_token)
         order = np.argsort(history, kind="stable")

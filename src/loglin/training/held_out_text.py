@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from loglin.corpus.plaintext import Text
 from loglin.criteria.criterion import Way
 from loglin.errors import LoglinError
+from loglin.features.histories import HistoryExtractor
 from loglin.features.words import Words
+from loglin.kernels.history import Tree
+from loglin.models.next_word import NextWordModel
 from loglin.optimize.reporter import Judge
 
 
@@ -29,8 +33,14 @@ class HeldOutText:
         running = self.words.encode(self.text)
         ptr = np.arange(len(running) + 1)
 
+        @cache  # the tree takes longer than the probabilities in it
+        def tree(extractor: HistoryExtractor) -> tuple[Tree, np.ndarray]:
+            return extractor.tree(running)
+
         def score(weights: np.ndarray) -> float:
-            log_p = way.model(weights).predictor.log_probabilities(running, ptr, running.words)
-            return float(log_p.mean())
+            model = way.model(weights).predictor
+            if isinstance(model, NextWordModel):
+                return float(model.log_probabilities_in(*tree(model.extractor), ptr, running.words).mean())
+            return float(model.log_probabilities(running, ptr, running.words).mean())
 
         return Judge(score, "likelihood")
