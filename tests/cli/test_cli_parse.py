@@ -163,7 +163,7 @@ def test_parse_writes_a_tree_a_line(grammar):
     assert (grammar / "out.txt").read_text() == f"{SHORT}\n"
     (grammar / "gold.mrg").write_text(f"( {SECOND})\n(S (NP (PRP she) (-NONE- *)) (VP (VBD saw) (NP (PRP she))))")
     assert run("parse", "toy.grammar", "gold.mrg") == f"{BEST}\n{SHORT}\n"
-    assert run("parse", "toy.grammar", given="she saw she\n", color=False) == f"{SHORT}\n"
+    assert run("parse", "toy.grammar", given="she saw she\n") == f"{SHORT}\n"
 
 
 def test_the_best_trees_with_their_probabilities(grammar):
@@ -426,7 +426,7 @@ def test_the_rules_of_a_label(treebank):
 def test_a_grammar_that_is_not_tight_parses_with_a_warning(tmp_path):
     path = tmp_path / "loose.grammar"
     path.write_text("S -> S S [0.75] | 'a' [0.25]\n")
-    result = CliRunner().invoke(cli, ["parse", str(path), "-"], given="a a\n", catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["parse", str(path), "-"], input="a a\n", catch_exceptions=False)
     assert result.exit_code == 0
     assert result.stdout == "(S (S a) (S a))\n"
     assert "is not tight: with probability 0.667 a derivation never ends" in result.stderr

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loglin.criteria.inside_outside import HiddenTrees, complete_grammar, inside_outside
 
 import oracle
 from loglin.errors import LoglinError
