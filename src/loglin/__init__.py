@@ -2,6 +2,28 @@
 
     from loglin import Tagger, MaxEnt, load
 
+The way of the data; a folder imports only those above it (docs/architecture.md):
+
+    kernels         compiled code: arrays in, arrays out
+    corpus          files → columns of codes, trees, examples
+    features        templates, functions → designs and feature indices
+    grammars        rules, symbols, binarization
+    structures      scores → partition, marginals, best, n-best, samples
+    neighborhoods   a sentence → lattice of the sentences it is compared with
+    generative      HMM, PCFG, n-gram, naive Bayes: counted
+    models          trained models and their files
+    decoding        model, text → labels, trees, entities, explanations
+    evaluation      right and predicted → scores, significance
+    optimize        value and gradient → weights
+    objectives      data, structure → value and gradient
+    problems        data numbered and checked
+    criteria        which sums: one file each
+    training        problem, criterion → trained model
+    drawing         trees, lattices → text, SVG
+    estimators      the face for Python
+    demo, reproduce a built-in corpus; published tables
+    cli             the face for the shell
+
 Everything heavy is imported when first used.
 """
 

@@ -30,7 +30,9 @@ class Mixture(Contrastive):
     """Σ log p(y | x) of labelled sentences + weight · contrastive estimation of the others."""
 
     name = "mixture"
-    line = "conditional likelihood of labelled sentences, contrastive estimation of the others (ibid. §6)"
+    line = (
+        "conditional likelihood of labelled sentences, contrastive estimation of the others (Smith & Eisner 2005, §6)"
+    )
     needs_some_labels = True
     weight: float = number(1.0, "how much a sentence without labels counts")
 

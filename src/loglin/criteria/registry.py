@@ -9,12 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from pathlib import Path
 
+import loglin.criteria
 from loglin.criteria.criterion import REGISTRY, Criterion
 from loglin.errors import LoglinError
 
-PACKAGE = __name__.rpartition(".")[0]
 FIRST = {
     "chain": "crf",
     "local": "likelihood",
@@ -26,8 +25,8 @@ FIRST = {
 
 def criteria(structure: str) -> dict[str, type[Criterion]]:
     """The criteria for a structure by name, the default one first."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        importlib.import_module(f"{PACKAGE}.{module.name}")
+    for module in pkgutil.iter_modules(loglin.criteria.__path__):
+        importlib.import_module(f"loglin.criteria.{module.name}")
     found = {name: kind for (where, name), kind in REGISTRY.items() if where == structure}
     return dict(sorted(found.items(), key=lambda item: (item[0] != FIRST[structure], item[0])))
 

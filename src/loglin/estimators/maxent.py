@@ -46,8 +46,9 @@ class MaxEnt(WithCriterion, Classifier):
 
     Parameters
     ----------
-    criterion : "likelihood"; "margin" (squared hinge) and "least-squares", each class against all others;
-        "perceptron" (averaged). For label sets all but the perceptron.
+    criterion : how weights are estimated, by name or as an object of ``loglin.criteria``:
+        CRITERIA
+        For label sets all but the perceptron.
     settings : of the criterion, as for ``Tagger``.
     features : a function f(x, y) that gives the attributes of an example together with a class, a list of strings
         or a dict; weights are then per attribute and not per attribute and class. Without it, an attribute of x

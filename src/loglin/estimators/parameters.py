@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from loglin.criteria.criterion import Criterion
-from loglin.criteria.registry import check_optimizer, criterion
+from loglin.criteria.registry import check_optimizer, criteria, criterion
 from loglin.errors import LoglinError
 from loglin.optimize.record import Iteration
 from loglin.optimize.reporter import Reporter
@@ -22,9 +22,18 @@ UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  #
 
 
 class WithCriterion(BaseEstimator):
-    """An estimator with a ``criterion``, a word or an object, and ``settings`` for it."""
+    """An estimator with a ``criterion``, a word or an object, and ``settings`` for it.
+
+    In the docstring of a subclass, CRITERIA stands for the criteria of its structure with their settings.
+    """
 
     structure: ClassVar[str]
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        super().__init_subclass__(**given)
+        if cls.__doc__ and "CRITERIA" in cls.__doc__:
+            cls.__doc__ = cls.__doc__.replace("CRITERIA", _listed(cls.structure))
+
     criterion: Any
     settings: Mapping | None
     optimizer: str
@@ -103,6 +112,15 @@ class WithCriterion(BaseEstimator):
         known = set(cls._get_param_names()) - set(UNSAVED)
         given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
         return cls(**given | more)
+
+
+def _listed(structure: str) -> str:
+    """The criteria of a structure, a line each, with the names of their settings."""
+    lines = []
+    for name, kind in criteria(structure).items():
+        names = ", ".join(f.name for f in kind.settings())
+        lines.append(f'"{name}": {kind.line}' + (f" [{names}]" if names else ""))
+    return "\n        ".join(lines)
 
 
 def plain(value: Any) -> Any:

@@ -39,15 +39,13 @@ class Tagger(WithCriterion):
 
     Parameters
     ----------
-    criterion : how weights are estimated: "crf" (conditional likelihood), "memm", "pseudolikelihood",
-        "piecewise", "m-estimation", "margin", "perceptron" (averaged), "label-likelihood", "accuracy",
-        "expected-accuracy", "boosting"; "hmm" counts a generative model instead (docs/criteria.md). Where labels are
-        hidden: "contrastive", "em", "marginal-likelihood", and "mixture" of labelled and unlabelled sentences
-        (docs/unlabeled.md).
+    criterion : how weights are estimated, by name or as an object such as loglin.criteria.Piecewise(nota="selected");
+        their settings stand in brackets (docs/criteria.md, where labels are hidden docs/unlabeled.md):
+        CRITERIA
     neighborhood : what contrastive estimation compares a sentence with: "trans1" (the default), "del1word",
         "delortrans1", "del1subseq", "length", …, a transducer, or a function from a sentence to sentences.
-    settings : of the criterion, such as {"nota": "selected"} for "piecewise" or {"base": "uniform"} for
-        "m-estimation"; a wrong name or value is answered with the right ones.
+    settings : of the criterion, such as {"nota": "selected"} for "piecewise"; a wrong name or value is answered with
+        the right ones. ``set_params``, ``clone`` and grid search know them as criterion__nota, ….
     template : a template file's name or text, for tokens given as strings or tuples of columns.
     features : a function from a sentence to a list with the attributes of each token.
         Without either, tokens that are strings get a default template, and tokens that are dicts or

@@ -1,4 +1,4 @@
-"""Scores of labels learnt without labels: where the dictionary leaves a choice, or after a mapping of label names.
+"""Scores of induced labels: on words with a choice in the dictionary, or after a mapping of label names.
 
 gold (N,), predicted (N,) ──► table (gold, predicted) ──► which gold label each predicted one stands for ──► accuracy
 """
@@ -46,7 +46,7 @@ class TaggingReport:
 
     @property
     def telling_accuracy(self) -> float:
-        """Of the words with a choice in the dictionary, or of all where none says so."""
+        """The accuracy on words with a choice in the dictionary; on all words if there is no dictionary."""
         return self.accuracy if self.ambiguous_accuracy is None else self.ambiguous_accuracy
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class TaggingReport:
         return asdict(self)
 
     def report(self, words: int = 0) -> str:
-        """A line a score, then the mapping, then the most frequent errors."""
+        """The text that people read: one score per line, then the mapping, then the most frequent errors."""
         lines = [f"processed {self.tokens} tokens" + (f", mapped {self.mapping}" if self.mapping != "none" else "")]
         lines.append(_line("all words", self.accuracy, self.random_accuracy, self.expected_accuracy))
         if self.ambiguous is not None and self.ambiguous_accuracy is not None:
@@ -99,7 +99,7 @@ def tagging_report(
         )
     table = contingency(gold, predicted, n)
     to_gold = mapped_labels(table, mapping)
-    found = np.where(to_gold[predicted] >= 0, to_gold[predicted], n + predicted)  # what stands for nothing is wrong
+    found = np.where(to_gold[predicted] >= 0, to_gold[predicted], n + predicted)  # if it stands for none, it is wrong
     right, everywhere, several, choices, chance = found == gold, np.ones(len(gold), bool), None, None, None
     if allowed is not None:
         choices = allowed.sum(axis=1)
@@ -168,7 +168,7 @@ def clustering_scores(table: Codes) -> tuple[float, float, float, float]:
 
 
 def _entropy(counts: Codes) -> float:
-    """In bits."""
+    """The entropy of a distribution given by counts, in bits."""
     p = counts[counts > 0] / max(counts.sum(), 1)
     return float(-(p @ np.log2(p))) + 0.0
 

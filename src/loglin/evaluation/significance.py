@@ -32,7 +32,7 @@ class McNemar:
 
     unit: str  # "sentence" (every label of it right) or "token"
     only_first: int  # b, right in the first output alone
-    only_second: int  # c
+    only_second: int  # c, right in the second output alone
     p: float  # exact: two-sided binomial
     chi2: float  # with continuity correction, one degree of freedom
     chi2_p: float
@@ -46,7 +46,7 @@ class McNemar:
 class PairedT:
     """Paired t-test on the number of wrong labels, or brackets, per sentence."""
 
-    mean: float  # wrong ones a sentence saved by the first
+    mean: float  # mean number of wrong ones per sentence that the first output avoids
     t: float | None  # None where the differences do not vary, so that t would be 0/0 or infinite
     freedom: int
     p: float
@@ -342,7 +342,7 @@ def _difference(sums: np.ndarray) -> np.ndarray:
 
 
 def _align(gold: Labels, first: Labels, second: Labels) -> _Pair:
-    """Codes common to the three; an output may have labels that gold lacks, and the reverse."""
+    """The three label sequences in common codes; an output may have labels that gold lacks, and the reverse."""
     if not len(gold):
         raise LoglinError("there are no gold sentences to compare on; give at least one")
     for name, output in (("first", first), ("second", second)):
@@ -366,7 +366,7 @@ def _align(gold: Labels, first: Labels, second: Labels) -> _Pair:
 
 
 def _require_one_scheme(pair: _Pair) -> None:
-    """Phrases in one output and tokens in the other cannot be compared."""
+    """Refuse two outputs of which one has phrases and the other tokens."""
     right = [pair.names[c] for c in np.unique(pair.gold)]
     if schemes.detect(right) is not None and schemes.detect(pair.names) is None:
         strange = next((name for name in pair.names if schemes.split(name) is None), pair.names[-1])

@@ -1,4 +1,4 @@
-"""Taggers compared with the labels of a file: learnt from labels, or without them."""
+"""Taggers compared with the labels of a file, whether the taggers were learned from labels or without."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Labeled:
     names: list  # the model's labels, then those that only the file has
 
     def evaluation(self, decoder: Decoder) -> Evaluation:
-        """Phrases or tokens, as conlleval counts them."""
+        """Scores of phrases or tokens, as conlleval counts them."""
         return evaluate(self.gold, decoder.best(self.design), [str(n) for n in self.names], self.design.offsets)
 
     def report(self, decoder: Decoder, mapping: str = "none", marginals: bool = False) -> TaggingReport:
-        """What a tagger learnt without labels gets right, with the model's dictionary where there is one."""
+        """Scores of a tagger learned without labels, with the model's dictionary where there is one."""
         design, allowed, probabilities = self.design, None, None
         if decoder.dictionary is not None and design.corpus is not None:
             allowed = decoder.dictionary.allowed(self.words, design.offsets, design.corpus.source)
@@ -46,7 +46,7 @@ class Labeled:
 
 
 def _labeled(decoder: Decoder, inputs: Any, distinct: list, codes: np.ndarray) -> Labeled:
-    """Columns, or sentences of attributes, whose tokens have the labels distinct[codes]."""
+    """Columns, or sentences of attributes, as a Labeled whose token t has the label distinct[codes[t]]."""
     design = decoder.design(inputs)
     names = list(dict.fromkeys([*decoder.model.labels, *distinct]))
     number = {name: i for i, name in enumerate(names)}

@@ -22,7 +22,7 @@ from loglin.evaluation.sequences import ratio, scores_of
 from loglin.evaluation.significance import Comparison, f1_parts, score_interval, tests_of
 
 PUNCTUATION = (",", ":", "``", "''", ".")  # tags
-LENGTHS = (10, 15, 40)  # up to which sentences are reported apart
+LENGTHS = (10, 15, 40)  # words; sentences up to these lengths are reported separately
 BAND = 10  # words
 FEW = 2  # crossing brackets
 _FUNCTION = re.compile(r"(?<!^)[-=]")  # where a label is cut; evalb leaves | alone, unlike `grammars.stripping`
@@ -54,7 +54,7 @@ class Conventions:
         return self.same(label if self.function_tags else _FUNCTION.split(label, maxsplit=1)[0])
 
     def same(self, label: str) -> str:
-        """Of labels that are taken for the same, the first."""
+        """The first of the labels that are taken for the same as this one."""
         return next((group[0] for group in self.equal_labels if label in group), label)
 
 
@@ -85,7 +85,7 @@ class SentenceScore:
 
     @property
     def f1(self) -> float:
-        """Of this sentence; 1 where neither tree has a bracket."""
+        """F1 of this sentence; 1 where neither tree has a bracket."""
         return ratio(2 * self.correct.total(), self.gold.total() + self.found.total()) if not self.exact else 1.0
 
 
@@ -122,7 +122,7 @@ class ParseReport:
         return {name: value for name, value in asdict(replace(self, scores=())).items() if name != "scores"}
 
     def report(self, by_label: bool = False, by_length: bool = False) -> str:
-        """A line a score, in percent, then what cannot be compared, then tables."""
+        """The text that people read: one score per line, in percent, then what cannot be compared, then tables."""
         low, high = self.interval
         lines = [
             f"processed {self.sentences} sentences with {self.gold} brackets; found: {self.found}; correct: "
@@ -208,7 +208,7 @@ def compare_parsers(
 ) -> Comparison:
     """The tests of `significance` on two parsers: F1 of brackets, exact match, wrong and missing brackets.
 
-    Sentences that one of the two lets nobody compare are left out of both, or count as the conventions say.
+    A sentence that cannot be compared in one of the two outputs is left out of both, or counts as the conventions say.
     """
     sides = [score_sentences(gold, found, conventions) for found in (first, second)]
     pairs = [
@@ -243,7 +243,7 @@ def score_sentences(
     conventions: Conventions = CONVENTIONS["evalb"],
     complete: Sequence[bool] | None = None,
 ) -> list[SentenceScore]:
-    """Every pair of trees compared."""
+    """The score of every pair of trees."""
     if len(gold) != len(found) or (complete is not None and len(complete) != len(found)):
         raise LoglinError(f"there are {len(gold)} gold trees but {len(found)} others; give one for every sentence")
     scores = [score_sentence(g, f, conventions, n) for n, (g, f) in enumerate(zip(gold, found, strict=True), start=1)]
@@ -253,7 +253,7 @@ def score_sentences(
 
 
 def score_sentence(gold: Tree, found: Tree | None, conventions: Conventions, number: int = 1) -> SentenceScore:
-    """Two trees compared; what is counted if they cannot be is the gold tree's."""
+    """The score of a pair of trees; if they cannot be compared, the brackets of the gold tree are counted."""
     leaves = gold.leaves()
     length = sum(leaf.label != TRACE for leaf in leaves)
     skipped = {TRACE, *conventions.punctuation}
@@ -312,7 +312,7 @@ def _following(leaves: Sequence[Tree], counts: Sequence[bool], others: Sequence[
 
 
 def _difference(ours: Sequence[Tree], theirs: Sequence[Tree]) -> str:
-    """Why the words that count are not the same, or nothing."""
+    """Why the words that count are not the same, as a sentence; empty if they are."""
     if len(ours) != len(theirs):
         return f"the gold tree has {len(ours)} words that count, the other {len(theirs)}"
     for n, (a, b) in enumerate(zip(ours, theirs, strict=True), start=1):
@@ -338,7 +338,7 @@ def _row(scores: Sequence[SentenceScore]) -> dict[str, Any]:
 
 
 def _by_label(scores: Sequence[SentenceScore]) -> dict[str, dict[str, Any]]:
-    """The most frequent label of the gold trees first."""
+    """Scores by label, the most frequent label of the gold trees first."""
     gold, found, correct = Counter[str](), Counter[str](), Counter[str]()
     for s in scores:
         gold, found, correct = gold + s.gold, found + s.found, correct + s.correct
@@ -351,7 +351,7 @@ def _band(scores: Sequence[SentenceScore], band: int) -> list[SentenceScore]:
 
 
 def _table(what: str, rows: dict[str, dict[str, Any]], more: dict[str, str]) -> list[str]:
-    """A line a row: precision, recall, F1 and what else there is, with the name of its column."""
+    """Lines of a table: precision, recall, F1 and the further columns that are named."""
     columns = {"precision": "precision", "recall": "recall", "f1": "F1"} | more
     width = max(map(len, (what, *rows)))
     lines = [f"{what:<{width}}" + "".join(f"  {title:>9}" for title in columns.values())]

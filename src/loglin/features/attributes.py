@@ -1,4 +1,4 @@
-"""Attributes given as such: lists of strings or dicts per token, as CRFsuite's users have them.
+"""Attributes that users give themselves: a list of strings or a dict per token, as for CRFsuite.
 
 ["w=the", "title"]                      attributes of value 1
 {"w": "the", "title": True, "len": 3.0} w:the of value 1, title of value 1, len of value 3
@@ -60,7 +60,7 @@ class AttributeExtractor:
         return np.zeros(self.n_attributes if kind == "unigram" else 0, np.int64)
 
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> AttributeExtractor:
-        """The same with only some of the attributes, renumbered."""
+        """The extractor with only some of its attributes, renumbered."""
         other, names = AttributeExtractor(), self.names.strings
         other.names = Vocabulary.of(names[i] for i in np.flatnonzero(unigrams))
         return other

@@ -1,4 +1,4 @@
-"""What a tagging dictionary says of a text: how ambiguous it leaves it, and what cannot be right."""
+"""How well a tagging dictionary covers a text: how ambiguous words are, and what cannot be right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from loglin.corpus.columns import Column
 from loglin.features.dictionary import TagDictionary
 
-SHOWN = 10  # names in a sentence
+SHOWN = 10  # names that a message lists at most
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Coverage:
         return asdict(self)
 
     def warnings(self) -> list[str]:
-        """A sentence for each thing that is suspect."""
+        """A sentence for each suspect fact."""
         found = []
         if self.unused_labels:
             found.append(f"no word of the text can have {_listed('label', self.unused_labels)} of the dictionary")
@@ -69,6 +69,6 @@ class Coverage:
 
 
 def _listed(kind: str, names: Sequence) -> str:
-    """2 words (a, b), or 1 word (a), or 30 words (a, b, …)."""
+    """A number of names with the first of them, such as "2 words (a, b)" or "30 words (a, b, …)"."""
     some = ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
     return f"{len(names):,} {kind}{'s' * (len(names) != 1)} ({some})"

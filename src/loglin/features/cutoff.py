@@ -1,7 +1,8 @@
 """Count cut-offs: features seen too seldom in training are left out (Ratnaparkhi 1998).
 
 A feature φ_k is an attribute together with its label, or a label n-gram; it stays if it fires in at least
-``cutoff`` places of the training data, Σ_i φ_k(x_i, y_i) ≥ cutoff. Labels in doubt count as any that they may be.
+``cutoff`` places of the training data, Σ_i φ_k(x_i, y_i) ≥ cutoff. A label that is not certain counts as every label
+that it may be.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The integer design: which attributes every token has.
 
     tokens ──┬── attributes            tokens.ids[tokens.ptr[t] : tokens.ptr[t+1]], values 1 unless given
-             └── heads ── attributes   several templates over a few small columns, told by one number
+             └── heads ── attributes   one number for several templates over a few small columns
 
 A head stands for all attributes that follow from one combination of column values, such as a
 part-of-speech trigram: it gives the trigram, its two bigrams and its three tags. Tokens share few
@@ -41,7 +41,7 @@ class Incidence:
 
     @classmethod
     def from_matrix(cls, matrix: np.ndarray) -> Incidence:
-        """From attribute numbers per template, (templates, tokens) int32, -1 for none."""
+        """Lists from attribute numbers per template, (templates, tokens) int32, -1 for none."""
         if matrix.shape[0] == 0:
             return cls.empty(matrix.shape[1])
         ptr, ids = np.empty(matrix.shape[1] + 1, np.int64), np.empty(matrix.size, np.int32)
@@ -50,7 +50,7 @@ class Incidence:
 
     @classmethod
     def of_equal_lengths(cls, matrix: np.ndarray) -> Incidence:
-        """From attribute numbers (tokens, templates), -1 included: for scoring, which passes over them."""
+        """Lists from attribute numbers (tokens, templates), -1 included, which scoring ignores."""
         return cls(np.arange(len(matrix) + 1, dtype=np.int64) * matrix.shape[1], matrix.reshape(-1))
 
     def with_ids(self, ids: np.ndarray) -> Incidence:
@@ -75,7 +75,7 @@ class Incidence:
         return counts
 
     def joined(self, other: Incidence) -> Incidence:
-        """Both lists of every token, one behind the other."""
+        """The lists of both, those of ``other`` behind these, token by token."""
         if not len(other.ids):
             return self
         ptr = self.ptr + other.ptr
@@ -99,6 +99,8 @@ class Heads:
 
 @dataclass
 class Design:
+    """The attributes of every token of a corpus, as numbers."""
+
     offsets: np.ndarray  # (sentences + 1,) int64
     tokens: Incidence  # unigram attributes of tokens, those of heads left out
     bigrams: Incidence  # observed attributes of the step into each token

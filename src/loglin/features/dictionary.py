@@ -24,6 +24,8 @@ OPEN_TYPES = 20
 
 @dataclass
 class TagDictionary:
+    """The labels that each of its words may have, and those that unknown words may have."""
+
     words: Vocabulary
     labels: np.ndarray  # (words, labels) bool
     unknown: np.ndarray = None  # type: ignore[assignment]  # (labels,) bool: of other words; none: they are refused
@@ -34,7 +36,7 @@ class TagDictionary:
 
     @classmethod
     def of(cls, column: Column, gold: Gold, min_count: int = 1) -> TagDictionary:
-        """The labels of every value seen ``min_count`` times; a label in doubt counts as any that it may be."""
+        """The labels of values seen ``min_count`` times; a label that is not certain counts as all that it may be."""
         seen = np.zeros((len(column.vocabulary), gold.n_labels), bool)
         token, label = np.nonzero(gold.allowed())
         seen[column.codes[token], label] = True
@@ -112,14 +114,14 @@ class TagDictionary:
         return unknown
 
     def diluted(self, keep: Vocabulary | Iterable[str]) -> TagDictionary:
-        """Without all words but those to keep: the others may have any label (contrastive_estimation §5.2)."""
+        """The dictionary with only the words to keep; all others may have any label (contrastive_estimation §5.2)."""
         keep = keep if isinstance(keep, Vocabulary) else Vocabulary.of(dict.fromkeys(keep))
         kept = np.flatnonzero(keep.codes_of(self.words) >= 0)
         words = Vocabulary.of(self.words[int(w)] for w in kept)
         return TagDictionary(words, self.labels[kept])
 
     def relabeled(self, names: Sequence, wanted: Sequence) -> TagDictionary:
-        """The same for the labels ``wanted``, which hold its ``names``; its words have none of the others."""
+        """The dictionary over the labels ``wanted``, which include its ``names``; its words have none of the others."""
         number = {label: i for i, label in enumerate(wanted)}
         lost = [name for name in names if name not in number]
         if lost:
@@ -146,7 +148,7 @@ class TagDictionary:
 
 
 def _place(token: int, offsets: np.ndarray | None, source: str) -> str:
-    """Where a token stands, counted from 0 as elsewhere."""
+    """The sentence and the position of a token, in words, both counted from 0."""
     if offsets is None:
         return f"{source}, token {token}"
     sentence = int(np.searchsorted(offsets, token, side="right")) - 1
@@ -157,7 +159,7 @@ def _place(token: int, offsets: np.ndarray | None, source: str) -> str:
 
 
 def frequent_words(column: Column, min_count: int) -> Vocabulary:
-    """The values of a column that it has at least so many times."""
+    """The values that occur at least ``min_count`` times in a column."""
     often = np.bincount(column.codes, minlength=len(column.vocabulary)) >= min_count
     return Vocabulary.of(column.vocabulary[int(c)] for c in np.flatnonzero(often))
 

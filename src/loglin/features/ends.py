@@ -59,7 +59,7 @@ def label_cells(offsets: tuple[int, ...], labels: np.ndarray, order: int, L: int
 
 
 def pair_cells(offsets: tuple[int, ...], pairs: np.ndarray, order: int, L: int) -> Cells | None:
-    """The same of two labels in a row, b · L + c; the places are seen from the second."""
+    """Label n-grams of two labels in a row, b · L + c, where all of ``offsets``, from the second one, lie outside."""
     near = min((-o for o in offsets if o < 0), default=0)
     right = [o for o in offsets if o > 0]
     b, c, which = pairs // L, pairs % L, np.arange(len(pairs))
@@ -107,7 +107,7 @@ def step_cells(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(cell, feature) of every feature of label n-grams, and which unigram attributes are among them.
 
-    Those are the attributes that only ask for the ends of a sentence; ``unigrams`` false leaves them out.
+    Unigram attributes among them only ask for the ends of a sentence; ``unigrams`` false leaves them out.
     """
     reach = extractor.templates.reach
     L, sizes = index.n_labels, np.concatenate([[0], np.cumsum(index.sizes)])

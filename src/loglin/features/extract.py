@@ -1,7 +1,7 @@
 """Templates applied to a corpus: strings are touched once per distinct value, tokens only as integers.
 
 ``TemplateExtractor.fit`` numbers the attributes of the training corpus, ``transform`` finds the same
-attributes in other text. What is learnt is plain arrays, so that the model file can carry it.
+attributes in other text. What is learned is plain arrays, so that the model file can carry it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from loglin.features.template import Template, TemplateSet, parse_templates
 from loglin.features.views import View, Views, values_of
 from loglin.kernels import keys as kernels
 
-STORED_SLOTS = 30_000  # hash tables of so many keys are kept in the model file
+STORED_SLOTS = 30_000  # keys from which on a hash table is kept in the model file
 
 
 class TemplateExtractor:
@@ -73,7 +73,7 @@ class TemplateExtractor:
         return self._design(original, tokens, _incidence(bigrams, corpus.n_tokens), heads)
 
     def _fit_known(self, corpus: Corpus) -> Corpus:
-        """The corpus as templates with oov=first see it in training; what stays known is kept."""
+        """The corpus as templates with oov=first see it in training; keeps which values stay known."""
         self.known = {}
         columns = list(corpus.columns)
         for c in self._replaced_columns:
@@ -198,7 +198,7 @@ class TemplateExtractor:
         return {column for column, function, _ in self.views.order if function == "x"}
 
     def check_columns(self, corpus: Corpus) -> None:
-        """Every column that a template names must be there, unless there is nothing at all."""
+        """Refuse a corpus without a column that a template names, unless the corpus is empty."""
         if not corpus.n_tokens or len(corpus.columns) >= self._n_columns:
             return
         for template in self.templates.templates:
@@ -258,7 +258,7 @@ class TemplateExtractor:
         return Design(corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads, corpus)
 
     def select(self, unigrams: np.ndarray, bigrams: np.ndarray) -> TemplateExtractor:
-        """The same with only some of the attributes, renumbered."""
+        """The extractor with only some of its attributes, renumbered."""
         other = TemplateExtractor(self.templates)
         other.views, other.known = self.views, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
@@ -270,7 +270,7 @@ class TemplateExtractor:
         return other
 
     def match(self, other: TemplateExtractor, kind: str, numbers: np.ndarray) -> None:
-        """numbers[a] = the number in ``other`` of attribute a; those that it lacks are left alone."""
+        """Set numbers[a] to the number of attribute a in ``other``, for all attributes that ``other`` has."""
         theirs = {(t.kind, t.text): table for t, table in zip(other.observed_templates, other.tables, strict=True)}
         distance, reach = np.arange(self.templates.reach), other.templates.reach
         for template, table in zip(self.observed_templates, self.tables, strict=True):

@@ -1,4 +1,4 @@
-"""Heads: several templates of a training corpus told by one number per token, see features/design.py."""
+"""Heads: one number per token for several templates of a training corpus, see features/design.py."""
 
 from __future__ import annotations
 

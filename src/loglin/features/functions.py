@@ -1,8 +1,8 @@
 """Named functions of a word, for use in templates: ``%suffix[0,0,3]`` and so on.
 
 Each is evaluated once per distinct word, never per token. A function returns one string;
-``ngrams`` alone returns several, each an attribute of its own, and ``edge`` and ``rare`` none: they ask about
-the place and about the training text, not about the word.
+``ngrams`` alone returns several, each an attribute of its own. ``edge`` and ``rare`` return none: they are about the
+place and about the training text, not about the word. docs/adding/word-function.md says how to add one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def suffix(word: str, n: int) -> str:
 
 
 def shape(word: str) -> str:
-    """Letters to X or x, digits to d, the rest kept: ``McDonald-1.5`` → ``XxXxxxxx-d.d``."""
+    """The word with letters as X or x, digits as d, the rest kept: ``McDonald-1.5`` → ``XxXxxxxx-d.d``."""
     return "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
 
 
@@ -62,7 +62,7 @@ def is_punctuation(word: str) -> str:
 
 
 def length_class(word: str) -> str:
-    """1, 2, 3, 4, then 5-6, 7-9, 10+."""
+    """The number of characters in classes: 1, 2, 3, 4, then 5-6, 7-9, 10+."""
     n = len(word)
     return str(n) if n < 5 else "5-6" if n < 7 else "7-9" if n < 10 else "10+"
 
@@ -121,7 +121,7 @@ def compile_pattern(pattern: str) -> re.Pattern:
 
 
 def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
-    """One function of one word; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
+    """The value of a function; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
     if name == "t":
         return str(bool(compile_pattern(arguments[0]).search(word))).lower()
     if name == "if":

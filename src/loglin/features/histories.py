@@ -37,14 +37,14 @@ _OF_PREVIOUS_WORD = ("bigram", "suffix", "prefix", "class")  # kinds that look a
 
 
 def order_of(kind: str) -> int | None:
-    """3 of "trigram", 5 of "5-gram", None of what is no n-gram."""
+    """The order of an n-gram kind, 3 for "trigram", 5 for "5-gram"; None for other kinds."""
     match = re.fullmatch(r"([1-9]\d?)-gram", kind)
     order = _NAMED_ORDERS.get(kind) or (int(match[1]) if match else 0)
     return order if order > 1 else None
 
 
 def distances_of(kind: str) -> tuple[int, ...] | None:
-    """(2,) of "skip", (1, 3) of "skip-1-3", None of what is no skip."""
+    """How far back a skip kind looks, (2,) for "skip", (1, 3) for "skip-1-3"; None for other kinds."""
     if kind == "skip":
         return (2,)
     match = re.fullmatch(r"skip((?:-[1-9]\d?)+)", kind)
@@ -52,7 +52,7 @@ def distances_of(kind: str) -> tuple[int, ...] | None:
 
 
 def checked_kinds(kinds: Sequence[str], n_symbols: int) -> tuple[str, ...]:
-    """The kinds, each once, or a sentence on the first that there is not."""
+    """The kinds, each once; the first that does not exist is refused."""
     for kind in kinds:
         distances = distances_of(kind)
         if kind not in KINDS and not order_of(kind) and not distances:
@@ -91,7 +91,7 @@ class Classes:
         return cls.of({kept[w]: names[t] for w, t in zip(seen.tolist(), tag[order][first].tolist(), strict=True)})
 
     def before(self, running: RunningText, distance: int) -> np.ndarray:
-        """The class of the word so far back: (tokens,) int64."""
+        """The class of the word ``distance`` tokens back: (tokens,) int64."""
         found = self.words.codes_of(running.strings).astype(np.int64)
         known = np.append(self.codes, len(self.names))[found]  # −1 is the last entry
         return np.append(known, len(self.names) + 1)[running.spelling_before(distance)]
@@ -130,7 +130,7 @@ class HistoryExtractor:
     # ------------------------------------------------------------------ features
 
     def fit(self, running: RunningText, min_count: Mapping[str, int]) -> np.ndarray:
-        """Choose the features; their counts, those of the single words first: (weights,) float64."""
+        """Choose the features and return their counts, those of single words first: (weights,) float64."""
         orders = [order_of(kind) or 2 for kind in self.kinds]
         self.contexts = Contexts.seen(running, self.words.n_symbols, max(orders, default=2) - 1)
         for side in {"suffix", "prefix"} & set(self.kinds):
@@ -236,7 +236,7 @@ class HistoryExtractor:
         return np.repeat(np.arange(len(self.kinds)), [len(values) for values in self.values])
 
     def name(self, attribute: int) -> str:
-        """What people call an attribute."""
+        """The attribute as a person would write it."""
         kind = int(self.kind_of()[attribute])
         value = int(self.values[kind][attribute - sum(len(v) for v in self.values[:kind])])
         return f"{self.kinds[kind]}={self._value_name(self.kinds[kind], value)}"
@@ -290,7 +290,7 @@ class HistoryExtractor:
         return self
 
     def _n_values(self, kind: str) -> int:
-        """The values of a kind are below this number."""
+        """The number of values of a kind, which all are below it."""
         n_classes = len(self.classes.names) + 2
         if order := order_of(kind):
             return self.contexts.size(order - 1)

@@ -20,6 +20,8 @@ from loglin.kernels import keys as kernels
 
 @dataclass
 class FeatureIndex:
+    """Where in the weight vector the weight of each feature stands."""
+
     n_labels: int
     ptr: np.ndarray  # (attributes + 1,) int64: features of attribute a are ptr[a] … ptr[a+1] − 1
     labels: np.ndarray  # (unigram features,) uint16

@@ -15,7 +15,7 @@ from loglin.features.template import Template
 from loglin.kernels import keys as kernels
 from loglin.threads import Threads, chunks_by_size
 
-DIRECT = 1 << 17  # templates with at most so many possible keys are arrays
+DIRECT = 1 << 17  # the most possible keys of a template that is looked up in an array
 
 
 class KeyTable:
@@ -33,7 +33,7 @@ class KeyTable:
         return self._slots
 
     def find(self, keys: np.ndarray, ids: np.ndarray) -> None:
-        """ids[i] = attribute number of keys[i], or -1."""
+        """Set ids[i] to the attribute number of keys[i], or to -1."""
         kernels.find_keys(self.slots, self.keys, keys, self.base, ids)
 
     @classmethod

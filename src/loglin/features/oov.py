@@ -16,7 +16,7 @@ OOV = "<oov>"
 
 
 def first_as_oov(column: Column) -> Column:
-    """A training column with first occurrences replaced; its vocabulary holds what is left, ``<oov>`` first."""
+    """A training column with first occurrences replaced; its vocabulary holds the values left, ``<oov>`` first."""
     _, first = np.unique(column.codes, return_index=True)
     seen = column.codes.copy()
     seen[first] = -1

@@ -1,4 +1,4 @@
-"""What users call a template: a file's name, its text, the name of one that comes with loglin, or nothing."""
+"""Templates as users give them: a file's name, a text, the name of a set that comes with loglin, or nothing."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def read_templates(template: str | os.PathLike | TemplateSet | None) -> Template
 
 
 def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:
-    """The same for the templates of a grammar."""
+    """Templates of a grammar from a path, from text, by name, or the default ones."""
     if isinstance(template, GrammarTemplates):
         return template
     return parse_grammar_templates(*_text(os.fspath(template), NAMED_GRAMMARS))

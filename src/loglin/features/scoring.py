@@ -18,7 +18,7 @@ from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Tokens
 from loglin.threads import Threads, chunks_by_size
 
-ROW_LABELS = 3  # attributes with at least so many labels are rows
+ROW_LABELS = 3  # the fewest labels of an attribute that is a row
 
 
 class Scorer:
@@ -95,7 +95,7 @@ class Scorer:
         self._head_posting_chunks = chunks_by_size(self.head_posting_ptr)
 
     def narrowed(self, index: FeatureIndex) -> Scorer:
-        """The same over fewer labels, which shares all lists; every attribute must be a row in both."""
+        """A scorer over fewer labels that shares all lists; every attribute must be a row in both."""
         assert not self.n_heads
         assert self.n_rows == len(index.ptr) - 1
         assert np.diff(index.ptr).min() >= ROW_LABELS
@@ -117,7 +117,7 @@ class Scorer:
         )
 
     def gradient(self, residuals: np.ndarray, out: np.ndarray, squared: bool = False) -> None:
-        """out = Xᵀ·residuals; residuals (tokens + heads, width), the head rows are filled in here.
+        """Set out = Xᵀ·residuals; residuals are (tokens + heads, width), and the rows of heads are filled in here.
 
         With ``squared``, every value of X is squared, as the Hessian's diagonal needs.
         """

@@ -1,4 +1,4 @@
-"""What stands for a word that training did not see, or saw too rarely: UNK and what its spelling tells of its tag.
+"""Signatures, which stand for words that training did not see often enough: UNK and what spelling tells of the tag.
 
     notes      UNK-dig with a digit in it; else -C for a capital (-C0 where the sentence begins), -h for a hyphen
                inside, and the first of ten endings that fits: UNK-C-h-ed, UNK-s

@@ -32,7 +32,7 @@ class SpanIndex:
 
     @property
     def n_features(self) -> int:
-        """All but the token features."""
+        """The number of features without the token features."""
         return sum(self.sizes)
 
     def split(self, weights: np.ndarray) -> list[np.ndarray]:
@@ -47,7 +47,7 @@ class SpanIndex:
     def from_section(
         cls, section: Section, rules_and_symbols: tuple[int, int], attributes: tuple[int, int]
     ) -> SpanIndex:
-        """The index of so many attributes of spans and of splits."""
+        """The index in a section, checked; ``attributes`` are the numbers of attributes of spans and of splits."""
         n_rules, n_symbols = rules_and_symbols
         spans = section.sorted_lists(*_ARRAYS[:2], n_rules + n_symbols, attributes[0])
         return cls(n_rules, n_symbols, *spans, *section.sorted_lists(*_ARRAYS[2:], n_rules, attributes[1]))

@@ -1,4 +1,4 @@
-"""Templates of spans, for grammars: what stands at the ends of a constituent, around it, and where it parts.
+"""Templates of spans, for grammars: what stands at the ends of a constituent, around it, and where it is split.
 
 R01:%first[0]                 the span's first word, for each rule
 R02:%last[0]/%length[3]       its last word, joined with its length: 1, 2 or 3+
@@ -36,7 +36,7 @@ from loglin.features.template import (
 
 ANCHORS = ("first", "last", "split")
 KINDS = {"r": "rule", "l": "label", "s": "split"}
-LONGEST = 1000  # that %length tells apart
+LONGEST = 1000  # the longest length that %length distinguishes
 SPAN_FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if name != "ngrams"}
 SPAN_FUNCTIONS |= {"word": (identity, 1), "signature": (signature, 0)}
 

@@ -1,10 +1,10 @@
-"""Templates of spans applied to sentences: attributes of every span and of every point where one may part.
+"""Templates of spans applied to sentences: attributes of every span and of every point where a span may be split.
 
     cell (i, j), 0 ≤ i < j ≤ n      words i … j − 1; its number in the sentence is j(j − 1)/2 + i
-    state k, 0 ≤ k ≤ n              between words k − 1 and k; inside the sentence a span may part there
+    state k, 0 ≤ k ≤ n              between words k − 1 and k; inside the sentence a span may be split there
 
-``SpanExtractor.fit`` numbers the attributes of the spans of gold trees, ``transform`` finds them at all spans. A key is
-worked out per word for what templates say of a span's first word, and of its last; cells only combine the two.
+``SpanExtractor.fit`` numbers the attributes of the spans of gold trees, ``transform`` finds them at all spans. What
+templates say of a span's first word, and of its last, is computed once per word; cells only combine the two.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class SpanDesign:
     offsets: np.ndarray  # (sentences + 1,) int64: words
     ptr: np.ndarray  # (sentences + 1,) int64: cells
     attributes: np.ndarray  # (cells, templates) int32
-    splits: np.ndarray  # (words + sentences, split templates) int32: of parting at each of a sentence's n + 1 states
+    splits: np.ndarray  # (words + sentences, split templates) int32: of a split at each of a sentence's n + 1 states
     by_label: np.ndarray  # (templates,) bool: whether its attributes are crossed with symbols in place of rules
     n_attributes: int
     n_split_attributes: int
@@ -73,7 +73,7 @@ class SpanDesign:
         return self.ptr[nodes.sentences] + cell_number(nodes.begins, nodes.ends)
 
     def states(self, nodes: Constituents) -> np.ndarray:
-        """The row in ``splits`` of where every node parts: (nodes,)."""
+        """The row of every node's split in ``splits``: (nodes,)."""
         return self.offsets[nodes.sentences] + nodes.sentences + nodes.splits
 
 
@@ -84,7 +84,7 @@ def cell_number(i, j):
 
 
 class _Part(NamedTuple):
-    """Items of a template that look from the same anchor, told by one number per word; or a length."""
+    """Items of a template that look from the same anchor, as one number per word; or a length."""
 
     anchor: str
     items: list[int]  # places in the template
@@ -217,7 +217,7 @@ class SpanExtractor:
         return np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
 
     def item_codes(self, number: int) -> np.ndarray:
-        """Of every attribute of a template the code of each item's value: (attributes, items).
+        """The codes of the items' values of every attribute of a template: (attributes, items).
 
         Behind the values of words stand the sentence's beginning and its end; a length m has the code m − 1.
         """

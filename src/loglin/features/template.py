@@ -44,6 +44,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Template:
+    """One kind of attribute or label n-gram, from a line of a template file."""
+
     name: str  # what precedes the colon: U01, B, T
     kind: str  # unigram | bigram | trigram
     items: tuple[Item, ...]
@@ -158,7 +160,7 @@ def _parse_line(line: str, place: str) -> list[Template]:
 
 
 def item_fields(match: re.Match) -> list[str]:
-    """What stands between an item's brackets, parted by commas outside quotes."""
+    """The fields between an item's brackets, separated by commas outside quotes."""
     return [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", match[2])]
 
 

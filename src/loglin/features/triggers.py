@@ -16,7 +16,7 @@ import numpy as np
 from loglin.features.words import RunningText
 from loglin.kernels import window as kernels
 
-FUNCTION_WORDS = 20  # one word in so many, the most frequent ones, takes no part
+FUNCTION_WORDS = 20  # one word in this many, the most frequent ones, is left out
 MOST_WORDS = 5000  # that take part: the table of pairs is their square
 _BLOCK = 50_000  # tokens at a time
 
@@ -34,7 +34,7 @@ def recent(running: RunningText, wanted: np.ndarray, size: int, begin: int, end:
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[tuple[int, int]]:
-    """Ranges that cover 0 … n − 1."""
+    """Ranges of at most ``size`` numbers that cover 0 … n − 1."""
     return ((begin, min(begin + size, n)) for begin in range(0, n, size))
 
 

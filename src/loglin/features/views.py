@@ -30,7 +30,7 @@ class Views:
     # ------------------------------------------------------------------ fitting and applying
 
     def fit(self, corpus: Corpus) -> np.ndarray:
-        """Number the values of every view; the codes of all tokens, (views, tokens) int32."""
+        """Number the values of every view and return the codes of all tokens, (views, tokens) int32."""
         return _stack([self._fit(view, corpus) for view in self.order], corpus.n_tokens)
 
     def _fit(self, view: View, corpus: Corpus) -> np.ndarray:
@@ -45,7 +45,7 @@ class Views:
         if function == "ngrams":
             grams = encode_strings([g for v in values_of(view, column) for g in v])
             self.vocabularies[view] = grams.vocabulary
-            return column.codes  # stands in: its attributes are lists per token
+            return column.codes  # a placeholder: its attributes are lists per token
         if function in ("edge", "if", "rare"):
             one = {"edge": EMPTY, "if": Vocabulary.of(["true"]), "rare": Vocabulary.of(["rare"])}
             self.vocabularies[view] = one[function]

@@ -47,11 +47,11 @@ class RunningText:
         )  # fmt: skip
 
     def before(self, distance: int) -> np.ndarray:
-        """The code of the word so far back, <s> where the sentence does not reach: (tokens,) int64."""
+        """The code of the word ``distance`` tokens back, <s> before the sentence: (tokens,) int64."""
         return np.where(self.place >= distance, np.roll(self.words, distance), self.start).astype(np.int64)
 
     def spelling_before(self, distance: int) -> np.ndarray:
-        """The number of the string so far back, −1 where there is none: (tokens,) int64."""
+        """The number of the string ``distance`` tokens back, −1 before the sentence: (tokens,) int64."""
         return np.where(self.place >= distance, np.roll(self.spelling, distance), -1).astype(np.int64)
 
 
@@ -83,7 +83,7 @@ class Words:
 
     @cached_property
     def strings(self) -> list[str]:
-        """What each code stands for."""
+        """The string of each code."""
         return [*self.names.strings, *RESERVED]
 
     @classmethod

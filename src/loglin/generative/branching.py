@@ -22,10 +22,10 @@ from loglin.grammars.grammar import Grammar
 from loglin.structures.automaton import factorized, reachable
 
 METHODS = ("auto", "newton", "stolcke")
-STEPS = 200  # of Newton's method, which gains a bit a step even at its slowest
-SWEEPS = 20_000  # of propagation
+STEPS = 200  # steps of Newton's method, which gains one bit per step even at its slowest
+SWEEPS = 20_000  # steps of propagation
 PRECISION = 1e-15
-PROPER = 1e-9  # by which the rules of a symbol may miss one
+PROPER = 1e-9  # how far the sum of a symbol's rules may be from one
 LARGEST = 1e7  # a critical grammar has infinite o, of which rounding leaves about 1e8
 
 Arcs = tuple[np.ndarray, np.ndarray, np.ndarray]  # from a symbol, to a symbol, weight
@@ -38,7 +38,7 @@ class Branching:
     ends: np.ndarray  # (N,) e: weight of all words of a symbol
 
     def propagated(self, i: np.ndarray) -> np.ndarray:
-        """The right side of the equation of i: (N,)."""
+        """F(i), the right side of the equation of i: (N,)."""
         binary, unary = self.grammar.binary, self.grammar.unary
         below = np.concatenate([i[binary[:, 1]] * i[binary[:, 2]], i[unary[:, 1]]])
         return self.ends + np.bincount(self.grammar.parents, self.weights * below, len(i))
@@ -98,7 +98,7 @@ class Branching:
         )
 
     def _rise(self, i: np.ndarray, free: np.ndarray) -> None:
-        """i ← i + (I − M)⁻¹ (F(i) − i)."""
+        """Newton's method for the ``free`` symbols: i ← i + (I − M)⁻¹ (F(i) − i) until it stops rising."""
         place = np.full(len(i), -1)
         place[free] = np.arange(len(free))
         for _ in range(STEPS):

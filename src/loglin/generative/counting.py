@@ -1,4 +1,4 @@
-"""What a hidden Markov model is estimated from: counts of labels that follow each other and of emitted values."""
+"""Counts of successive labels and of emitted values, and a hidden Markov model's probabilities from them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def smoothed_emissions(counts: np.ndarray, weight: float, prior: str) -> np.ndar
 
 
 def normalized(counts: np.ndarray) -> np.ndarray:
-    """Rows that sum to one; rows of zeros stay."""
+    """The counts divided by the sums of their rows; rows of zeros stay zero."""
     total = counts.sum(axis=-1, keepdims=True)
     return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 
@@ -151,7 +151,7 @@ def checked_codes(corpus: Corpus, codes: np.ndarray, n_labels: int) -> np.ndarra
 
 
 def place(corpus: Corpus, token: int) -> tuple[int, int]:
-    """Sentence and position in it of a token."""
+    """The sentence of a token, and its position there."""
     sentence = int(np.searchsorted(corpus.offsets, token, side="right")) - 1
     return sentence, token - int(corpus.offsets[sentence])
 

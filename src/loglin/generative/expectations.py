@@ -26,7 +26,7 @@ from loglin.features.index import FeatureIndex
 from loglin.generative.hmm import HMM
 from loglin.generative.windows import Windows
 
-CHUNK = 1 << 22  # bytes of one array of messages
+CHUNK = 1 << 22  # the most bytes of one array of messages
 
 
 def expectations(
@@ -80,7 +80,7 @@ class _Joint:
     n_keys: int
 
     def labels(self) -> np.ndarray:
-        """Σ_b: (L, keys)."""
+        """The same summed over the label before: (L, keys)."""
         if len(self.t) == 1:
             found = (self.t[0, :, :-1].T @ self.before) * self.after
         else:

@@ -30,6 +30,8 @@ Legal = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class HMM:
+    """A hidden Markov model of labels and of the columns of their tokens, of order 1 or 2."""
+
     labels: list
     order: int
     extractor: TemplateExtractor  # one template U{k}:%x[0,c] per emitted column; its attributes are the values
@@ -52,7 +54,7 @@ class HMM:
         transition_smoothing: float = 0.0,
         oov: str = "first",
     ) -> HMM:
-        """Relative frequencies of labelled text, smoothed.
+        """A model of smoothed relative frequencies in labelled text.
 
         ``smoothing`` λ is added to the count of every emission (prior "uniform") or is the mass of a Dirichlet
         prior around the column's own distribution ("unigram"); ``transition_smoothing`` to that of every
@@ -82,10 +84,10 @@ class HMM:
         oov: str = "first",
         legal: Legal | None = None,
     ) -> HMM:
-        """Every label that can follow is as likely as any other and as STOP (Eq. 15).
+        """A model in which every label that can follow is as likely as any other and as STOP (Eq. 15).
 
-        What can follow is given as ``legal`` by corpus/schemes.py, or else what is seen to; an empty sentence
-        is always possible. Emissions do not depend on the label: add-one estimates of the columns' values.
+        What can follow is given as ``legal`` (corpus/schemes.py), or is what the data show; an empty sentence is
+        always possible. Emissions do not depend on the label: add-one estimates of the columns' values.
         """
         counting.check_options(1, oov, "uniform", 1.0, 0.0)
         codes = counting.checked_codes(corpus, codes, len(labels))
@@ -108,7 +110,7 @@ class HMM:
     def of(
         cls, labels: list, transition: np.ndarray, emissions: Sequence[np.ndarray], values: Sequence[Sequence[str]]
     ) -> HMM:
-        """From probabilities: transition (S, L + 1) or (S, S, L + 1); emissions (L, len(values[k])) per column.
+        """A model of given probabilities: transition (S, L + 1) or (S, S, L + 1), emissions (L, len(values[k])) each.
 
         A last emission column may be added for <oov>, otherwise other values are impossible.
         """
@@ -227,7 +229,7 @@ class HMM:
         return codes
 
     def check_support(self, corpus: Corpus, codes: np.ndarray) -> None:
-        """Refuse data that the base model holds impossible, naming the first such token."""
+        """Refuse data that are impossible under the base model, naming the first such token."""
         codes = counting.checked_codes(corpus, codes, len(self.labels))
         steps, stops = self._label_scores(corpus, codes)
         emitted, names = self.emitted(corpus), [str(label) for label in self.labels]
@@ -292,7 +294,7 @@ class HMM:
         return (i[0], o[0]) if self.order == 1 else (i, o)
 
     def visits(self) -> np.ndarray:
-        """How many tokens of a sentence have each label, expected: (labels,)."""
+        """The expected number of tokens of a sentence with each label: (labels,)."""
         return self.sums.into.sum(axis=0)[:-1]
 
     def expected_length(self) -> float:
@@ -310,7 +312,7 @@ class HMM:
         first_values: Mapping[int, str] | None = None,
         second_values: Mapping[int, str] | None = None,
     ) -> float:
-        """How often label ``second`` follows ``first`` at any distance, expected (§4.1.1, features with gaps).
+        """Expected times that label ``second`` follows ``first`` at any distance (§4.1.1, features with gaps).
 
         With values {column: value}, only tokens that emit them count.
         """

@@ -1,4 +1,4 @@
-"""What tags write: p(word | tag), with classes of spelling in the place of words that are not known.
+"""Lexicons: p(word | tag), with classes of spelling in place of unknown words.
 
 Counted, a word that is seen at most ``rare`` times is its signature s. With n(w) tokens of a word, n(w, t) of them
 with tag t, and λ = 0.1,
@@ -7,9 +7,9 @@ with tag t, and λ = 0.1,
     p(t | w) = (n(w, t) + λ p(t | s_w)) / (n(w) + λ)
     p(w | t) = n(w) p(t | w) / Σ_v n(v) p(t | v)            v over known words and signatures
 
-so that what a tag writes sums to one; tags that a word was not seen with and that have less than 1e-4 of its likeliest
-one are left out (charts are four times as fast without them, and the Treebank's F1 is the same within .1). A signature
-that was never seen is read as the longest one that it begins with.
+so that the probabilities of a tag's words sum to one. Tags that a word was not seen with and that have less than 1e-4
+of its likeliest one are left out (charts are four times as fast without them, and the Treebank's F1 is the same within
+.1). A signature that was never seen is read as the longest one that it begins with.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from loglin.errors import LoglinError
 from loglin.features.signatures import signature
 from loglin.grammars.files import Word
 
-UNKNOWN = "UNK"  # the signature of words that have nothing else to tell
+UNKNOWN = "UNK"  # the signature of words whose spelling tells nothing
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
+    """The log probabilities of terminals, which are known words and signatures, given tags."""
+
     terminals: list[Word]  # known words, then signatures
     tags: np.ndarray  # (K,) int32: numbers of symbols in a grammar, rising
     ptr: np.ndarray  # (terminals + 1,) int64
@@ -41,7 +43,7 @@ class Lexicon:
 
     @classmethod
     def table(cls, entries: Mapping[tuple[str, Word], float], number: Mapping[str, int]) -> Lexicon:
-        """From what rules A -> 'word' weigh; without signatures among them unknown words are impossible."""
+        """A lexicon of the weights of rules A -> 'word'; without signatures among them unknown words are impossible."""
         terminals = sorted({word for _, word in entries}, key=lambda word: (word.unknown, word.text))
         tags = np.array(sorted({number[tag] for tag, _ in entries}), np.int32)
         row, column = {word: n for n, word in enumerate(terminals)}, {tag: k for k, tag in enumerate(tags.tolist())}
@@ -59,7 +61,7 @@ class Lexicon:
         signatures: str = "spelling",
         floor: float = 1e-4,
     ) -> Lexicon:
-        """From the (word, tag) leaves of every sentence; ``number`` is that of each symbol."""
+        """A lexicon counted from the (word, tag) leaves of every sentence; ``number`` is the number of each symbol."""
         if smoothing < 0 or rare < 0:
             raise LoglinError(f"smoothing is {smoothing} and rare {rare}; give numbers of at least 0")
         leaves = [(word, tag, t == 0) for sentence in sentences for t, (word, tag) in enumerate(sentence)]
@@ -87,7 +89,7 @@ class Lexicon:
 
     @classmethod
     def of(cls, terminals: list[Word], tags: np.ndarray, probabilities: sparse.sparray) -> Lexicon:
-        """From p(terminal | tag): (terminals, K)."""
+        """A lexicon of given probabilities p(terminal | tag): (terminals, K)."""
         rows = sparse.csr_array(probabilities)
         rows.sort_indices()
         with np.errstate(divide="ignore"):
@@ -175,7 +177,7 @@ class Lexicon:
         return np.bincount(self.columns, np.exp(self.log_p), len(self.tags))
 
     def scaled(self, log_shares: np.ndarray) -> Lexicon:
-        """With log_shares (K,) added to what each tag writes."""
+        """The lexicon with log_shares (K,) added to the log probabilities of each tag's words."""
         return replace(self, log_p=self.log_p + log_shares[self.columns])
 
 
@@ -196,7 +198,7 @@ def _joint(by_word: np.ndarray, by_signature: np.ndarray, usual: np.ndarray, smo
 
 
 def _longest(name: str, known: Mapping[str, int]) -> str:
-    """The name without as many of its last parts as it takes to be known; UNK at last."""
+    """The longest known beginning of a signature, in whole parts; UNK if there is no other."""
     while name not in known and "-" in name:
         name = name[: name.rindex("-")]
     return name

@@ -4,9 +4,9 @@
     Bernoulli    P(c, x) = P(c)·Π_{a in x} P(a | c)·Π_{a not in x} (1 − P(a | c))
                  w_ac = log P(a | c) / (1 − P(a | c)),  b_c = log P(c) + Σ_a log(1 − P(a | c))
 
-Naive Bayes is just an exponential model (maxent_slides): with these weights exp(b_c + Σ x_a w_ac) is P(c, x) up to what
-does not depend on c. Counts are smoothed by ``alpha``: P(a | c) = (n_ac + α) / (n_c + α·A), Bernoulli (n_ac + α) /
-(N_c + 2α), which is the mode under a Dirichlet prior.
+With these weights exp(b_c + Σ x_a w_ac) is P(c, x) up to what does not depend on c (maxent_slides). Counts are
+smoothed by ``alpha``: P(a | c) = (n_ac + α) / (n_c + α·A), Bernoulli (n_ac + α) / (N_c + 2α), which is the mode under a
+Dirichlet prior.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KINDS = ("multinomial", "bernoulli")
 
 
 def presence(lists: Incidence, n_attributes: int) -> Incidence:
-    """There or not: every attribute of a list once, whatever its value, and none whose value is 0."""
+    """The lists with every attribute once, of value 1; attributes of value 0 are left out."""
     values = lists.values if lists.values.size else np.ones(len(lists.ids))
     shape = lists.n_lists, n_attributes
     X = sparse.csr_matrix((values, lists.ids, lists.ptr), shape=shape, copy=True)  # they may be the user's

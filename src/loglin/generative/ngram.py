@@ -83,7 +83,7 @@ class NGramModel:
         return np.log(self._by_order(running, np.diff(ptr), targets)[-1])
 
     def votes(self, running: RunningText, token: int, word: int) -> list[Vote]:
-        """What every order adds to log p of a word: log p of the longer context / p of the shorter."""
+        """The votes of the orders for a word: log(p with the longer context / p with the shorter)."""
         per_token = np.zeros(len(running), np.int64)
         per_token[token] = 1
         log_p = np.log([p[0] for p in self._by_order(running, per_token, np.array([word]))])
@@ -92,7 +92,7 @@ class NGramModel:
         return [Vote(name, float(vote)) for name, vote in zip(names, np.diff(log_p, prepend=0.0), strict=True)]
 
     def _by_order(self, running: RunningText, per_token: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
-        """p of every target with contexts of 0, 1, … words."""
+        """Probabilities of every target with contexts of 0, 1, … words."""
         found = [self._unigram[targets]]
         contexts = self.contexts.numbers(running) if self.order > 1 else []
         for level, number in zip(self._levels[1:], contexts, strict=True):

@@ -33,6 +33,8 @@ from loglin.structures.forest import Forest
 
 @dataclass(frozen=True, eq=False)
 class PCFG:
+    """A probabilistic grammar: rules with their log probabilities, roots and a lexicon."""
+
     grammar: Grammar
     rules: np.ndarray  # (R,) log p
     roots: np.ndarray  # (N,) log p
@@ -42,7 +44,7 @@ class PCFG:
 
     @classmethod
     def of(cls, rules: Mapping[tuple[str, ...], float], start: str = "S") -> PCFG:
-        """From {("S", "S", "S"): 0.25, ("S", "a"): 0.75}: a symbol, then one or two that have rules, or a word."""
+        """A grammar of {("S", "S", "S"): 0.25, ("S", "a"): 0.75}: a symbol, then one or two symbols, or a word."""
         parents = {rule[0] for rule in rules if rule}
         productions: dict[Production, float] = {}
         for rule, weight in rules.items():
@@ -67,7 +69,7 @@ class PCFG:
     def of_productions(
         cls, roots: Mapping[str, float], rules: Mapping[Production, float], signatures: str = SPELLING
     ) -> PCFG:
-        """From rules of any length, which are brought into normal form."""
+        """A grammar of rules of any length, which are brought into normal form."""
         form = normal_form(rules, [*roots, *(str(rule[0]) for rule in rules)])
         prior = np.zeros(form.grammar.n_symbols)
         prior[[form.grammar.number[symbol] for symbol in roots]] = list(roots.values())
@@ -76,17 +78,17 @@ class PCFG:
 
     @classmethod
     def read(cls, path: str | os.PathLike, encoding: str = "utf-8") -> PCFG:
-        """From a grammar file, see grammars/files.py; the rules of each symbol are normalized."""
+        """A grammar from a file, see grammars/files.py; the rules of each symbol are normalized."""
         productions = files.read(path, encoding=encoding)
         totals: dict[str | Word, float] = {}
         for rule, p in productions.rules.items():
             totals[rule[0]] = totals.get(rule[0], 0.0) + p
-        # what is written with few digits misses one by a little, and is then a grammar that seems to lose trees
+        # probabilities written with few digits do not sum to one exactly; such a grammar would seem to lose trees
         exact = {r: p / totals[r[0]] if abs(totals[r[0]] - 1) > 1e-12 else p for r, p in productions.rules.items()}
         return cls.of_productions(*replace(productions, rules=exact).rooted(), productions.signatures)
 
     def write(self, path: str | os.PathLike) -> None:
-        """A grammar file in normal form, which ``read`` takes."""
+        """Write a grammar file in normal form, which ``read`` takes."""
         files.write(path, self.productions())
 
     def productions(self) -> Productions:
@@ -179,7 +181,7 @@ class PCFG:
     # ------------------------------------------------------------------ expectations
 
     def expected_rules(self) -> tuple[np.ndarray, np.ndarray]:
-        """How often each rule is used: o_A p i_B i_C (R,), and o_A p of every entry of the lexicon (entries,)."""
+        """Expected uses of each rule, o_A p i_B i_C (R,), and of each entry of the lexicon, o_A p (entries,)."""
         i, o, lexicon = self.inside, self.outside, self.lexicon
         binary, unary = self.grammar.binary, self.grammar.unary
         below = np.concatenate([i[binary[:, 1]] * i[binary[:, 2]], i[unary[:, 1]]])
@@ -188,11 +190,11 @@ class PCFG:
         )
 
     def expected_length(self) -> float:
-        """How many words a sentence has."""
+        """The expected number of words of a sentence."""
         return float(self.expected_rules()[1].sum())
 
     def expected_count(self, part: str | Tree) -> float:
-        """How often a contiguous piece of a tree occurs, such as "(S NP (VP V NP))" or "(NP 'the' N)".
+        """The expected number of occurrences of a contiguous piece, such as "(S NP (VP V NP))" or "(NP 'the' N)".
 
         o of its root times all of its rules times i of the symbols that it leaves open.
         """
@@ -209,7 +211,7 @@ class PCFG:
         return float(count)
 
     def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
-        """Of every piece: (pieces,)."""
+        """The expected number of occurrences of every piece: (pieces,)."""
         return np.array([self.expected_count(part) for part in parts])
 
     def log_probability(self, tree: Tree) -> float:

@@ -1,4 +1,4 @@
-"""What every model of the next word can do, and how one explains a probability."""
+"""The protocol of models of the next word, and the votes by which a probability is explained."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ class Predictor(Protocol):
         """log p(target | history of its token): token t has targets[ptr[t]:ptr[t + 1]]."""
 
     def votes(self, running: RunningText, token: int, word: int) -> list[Vote]:
-        """What speaks for a word at a token, and the normalizer."""
+        """The votes for a word at a token, and the normalizer."""

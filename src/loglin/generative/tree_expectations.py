@@ -60,7 +60,7 @@ class Spans:
 
     @cached_property
     def last(self) -> np.ndarray:
-        """The same of last words: (N, words)."""
+        """F of last words in place of first ones: (N, words)."""
         return self._edge(2)
 
     def _edge(self, side: int) -> np.ndarray:
@@ -84,11 +84,11 @@ class Spans:
         return found[length]
 
     def _joined(self, m: int, found: list[np.ndarray], side: int) -> np.ndarray:
-        """Σ_k of the child on one side with k words and the other with m − k."""
+        """Σ_k of the trees whose child on one side has k words and whose other child has m − k."""
         return sum(self._to_child(side, self._lengths[m - k]) @ found[k] for k in range(1, m))
 
     def _close(self, values: np.ndarray) -> np.ndarray:
-        """With the trees that unary rules put on top."""
+        """The values with the trees that unary rules put on top."""
         return values if not self._unary.nnz else _solve(self._unary, values, np.ones(len(values), bool))
 
     @property
@@ -119,7 +119,7 @@ class Spans:
 
     @cached_property
     def before(self) -> np.ndarray:
-        """The same of the word before, or of the sentence's beginning."""
+        """N of the word before in place of the one behind; the last column is the sentence's beginning."""
         return self._beside(2, self.last)
 
     def _beside(self, near: int, words: np.ndarray) -> np.ndarray:
@@ -136,13 +136,13 @@ class Spans:
     # ------------------------------------------------------------------ rules and tags
 
     def expected_leaves(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """How often each word is written by a symbol: o_A p(A → x) of the numbers (n,) and (n,)."""
+        """Expected uses of words by symbols, o_A p(A → x), for numbers of words (n,) and of tags (n,)."""
         return self.pcfg.outside[tags] * self.emitted[tags, words]
 
     def expected(
         self, rules: np.ndarray, words: Words | None = None, shortest: int = 1, longest: int | None = None
     ) -> np.ndarray:
-        """How often each rule is used over a span of shortest … longest words with given words at some places: (n,).
+        """Expected uses of rules over spans of shortest … longest words with given words at some places: (n,).
 
         ``rules`` (n,) and ``words`` are numbers; the word −1 before or after a span is the end of the sentence.
         """
@@ -171,7 +171,7 @@ class Spans:
             )
 
     def _over(self, rules: np.ndarray, words: Words, m: int | None) -> np.ndarray:
-        """Over spans of m words, or of any number of them: (n,)."""
+        """The expected uses of rules over spans of m words, or of any number of words: (n,)."""
         grammar = self.pcfg.grammar
         parent, below = grammar.parents[rules], np.zeros(len(rules))
         two = rules < len(grammar.binary)
@@ -202,7 +202,7 @@ def dependent(places: Iterable[str], unary: bool) -> list[str]:
 
 
 def _solve(matrix: sparse.sparray, given: np.ndarray, live: np.ndarray) -> np.ndarray:
-    """x = given + matrix x, among the symbols that are live: of the shape of given."""
+    """The solution x of x = given + matrix x among the live symbols, zero for the others: of the shape of given."""
     entries, place = sparse.coo_array(matrix), np.cumsum(live) - 1
     among = live[entries.row] & live[entries.col] & (entries.data > 0)
     row, col, weight = place[entries.row[among]], place[entries.col[among]], entries.data[among]

@@ -58,7 +58,7 @@ def expected_features(
 
 
 def _of_tokens(pcfg: PCFG, index: FeatureIndex, tokens: TemplateExtractor) -> np.ndarray:
-    """Of every pair of a word's attribute and a tag: (pairs,)."""
+    """Expected counts of every pair of a word's attribute and a tag: (pairs,)."""
     source = tokens.templates.source
     wrong = next((t for t in tokens.templates.templates if any(item.offset for item in t.items)), None)
     if wrong is not None:
@@ -92,7 +92,7 @@ class _SpanFeatures:
         self.words = [self._words(number) for number in range(len(spans.observed))]
 
     def expected(self, index: TreeIndex) -> Iterator[np.ndarray]:
-        """Of the pairs of spans, and of those of splits."""
+        """Expected counts of the pairs of spans, and of those of splits."""
         table = Spans(self.pcfg, np.stack(self.columns, axis=1) if self.columns else None)
         templates = list(zip(self.spans.observed, self.spans.tables, strict=True))
         n_spans, of = len(self.spans.templates.spans), index.spans
@@ -112,7 +112,7 @@ class _SpanFeatures:
             yield found
 
     def _rules(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rules of symbols, given as targets of a SpanIndex: whose each is, and which."""
+        """The rules of symbols, given as targets of a SpanIndex: for each rule its symbol's place, and its number."""
         grammar = self.pcfg.grammar
         by_parent, parents = np.argsort(grammar.parents, kind="stable"), np.sort(grammar.parents)
         begin, end = (np.searchsorted(parents, targets - grammar.n_rules, side) for side in ("left", "right"))
@@ -121,7 +121,7 @@ class _SpanFeatures:
         return pair, by_parent[place]
 
     def _uses(self, table: Spans, number: int, attribute: np.ndarray, rules: np.ndarray) -> np.ndarray:
-        """How often rules are used where a template has an attribute: (n,)."""
+        """Expected uses of rules where a template has an attribute: (n,)."""
         words, lengths = self.words[number], self._lengths(number)
         possible = np.all([np.ones(len(lengths), bool), *(w != NOBODY for w in words.values())], axis=0)
         found = np.zeros(len(rules))
@@ -144,7 +144,7 @@ class _SpanFeatures:
         return found
 
     def _words(self, number: int) -> dict[str, np.ndarray]:
-        """By place the class of the word of every attribute: (attributes,)."""
+        """The class of the word of every attribute, (attributes,), by place."""
         template, codes = self.spans.observed[number], self.spans.item_codes(number)
         words = {}
         for place, items in self._places(template).items():
@@ -156,7 +156,7 @@ class _SpanFeatures:
         return words
 
     def _places(self, template: Template) -> dict[str, list[int]]:
-        """Which items look at which place; refuses what is not worked out."""
+        """Which items look at which place; refuses templates whose expectations cannot be computed."""
         places: dict[str, list[int]] = {}
         for n, item in enumerate(template.items):
             if item.function != "length":
@@ -172,7 +172,7 @@ class _SpanFeatures:
         return places
 
     def _classes(self, views: tuple[View, ...], template: Template) -> dict[tuple, int]:
-        """Classes of the terminals that some views cannot tell apart, by their values."""
+        """Classes of terminals that have the same values in some views."""
         if views in self.numbers:
             return self.numbers[views]
         if any((self.codes[view][:, 0] != self.codes[view][:, 1]).any() for view in views):

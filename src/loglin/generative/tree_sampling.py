@@ -12,7 +12,7 @@ from loglin.errors import LoglinError
 from loglin.generative.lexicon import Lexicon
 from loglin.grammars.grammar import Grammar
 
-TRIES = 1000  # draws in a row that may be too long
+TRIES = 1000  # consecutive draws that may be too long before sampling gives up
 BLOCK = 4096  # uniform numbers drawn at once
 
 
@@ -79,5 +79,5 @@ class Sampler:
 
 
 def _choice(sums: list[float], uniform: float) -> int:
-    """The first place whose running sum is above the share of the total."""
+    """The first place whose running sum exceeds ``uniform`` of the total."""
     return min(bisect_right(sums, uniform * sums[-1]), len(sums) - 1)

@@ -1,4 +1,4 @@
-"""What attributes say about the tokens around them, as weights of a hidden Markov model's states.
+"""Attributes as conditions on the tokens around them: weights of a hidden Markov model's states.
 
     U:%x[-1,0]/%x[0,1]/%x[0,0]   →   W_{-1}[s, key] = e_0(word | s)   W_0[s, key] = e_1(tag | s) e_0(word | s)
 
@@ -119,7 +119,7 @@ class Windows:
         return _Cell(codes, np.stack(mass))
 
     def _fix_ends(self, item: Item, codes: np.ndarray, weights: dict[int, np.ndarray]) -> None:
-        """A symbol that tells the distance d also tells where the sentence begins or ends.
+        """Set weights for boundary symbols that tell the distance d, and so where the sentence begins or ends.
 
         d before the first token: START stands at offset + d − 1 and a label behind it; likewise END.
         """

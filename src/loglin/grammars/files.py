@@ -32,7 +32,7 @@ from loglin.grammars.grammar import Grammar
 
 TOP = "TOP"
 SPELLING = "spelling"
-TOLERANCE = 2e-3  # by which the probabilities of a symbol may miss one: three digits of each
+TOLERANCE = 2e-3  # how far the sum of a symbol's probabilities may be from one: they may be written with three digits
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -42,11 +42,11 @@ _TOKEN = re.compile(
     )\s*""",
     re.VERBOSE,
 )
-_QUOTED, _ESCAPED = re.compile(r"\\([\\'\"])"), re.compile(r"\\(.)")  # what backslashes are before
+_QUOTED, _ESCAPED = re.compile(r"\\([\\'\"])"), re.compile(r"\\(.)")  # characters that are written behind a backslash
 
 
 class Word(NamedTuple):
-    """What a rule writes: a word, or a class of words that are not known."""
+    """A word that a rule writes, or a class of unknown words."""
 
     text: str
     unknown: bool = False
@@ -74,7 +74,7 @@ class Productions:
     def of_roots(
         cls, roots: Mapping[str, float], rules: dict[Production, float], signatures: str = SPELLING
     ) -> Productions:
-        """What ``rooted`` takes apart."""
+        """The productions whose ``rooted`` are these roots and rules."""
         only = cls(next(iter(roots)), rules, signatures)
         if list(roots.values()) == [1.0] and only.rooted()[0] == roots:
             return only
@@ -97,7 +97,7 @@ def parse(text: str, source: str = "the grammar", weighted: bool = False) -> Pro
 
 
 def write(path: str | os.PathLike, productions: Productions) -> None:
-    """One rule a line, the rules of the start symbol first and the others by the names of their parents."""
+    """Write one rule per line, the rules of the start symbol first, the others by the names of their parents."""
     write_atomically(path, show(productions).encode())
 
 
@@ -153,7 +153,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _Lines:
-    """What has been read: each rule with its probability, or None, and its line."""
+    """The rules read so far, each with its probability, or None, and its line."""
 
     def __init__(self, source: str):
         self.source = source
@@ -218,7 +218,7 @@ class _Lines:
         self.rules[rule] = probability, number
 
     def checked(self, weighted: bool) -> Productions:
-        """The rules, or a sentence about what is wrong with them together."""
+        """The rules; rules that do not go together are refused with a sentence."""
         if not self.rules:
             raise LoglinError(f"{self.source} holds no rules; write some such as S -> NP VP [1.0]")
         rules = self._weights()

@@ -1,4 +1,4 @@
-"""Context-free rules as arrays: A → B C and A → B over numbered symbols; words are a lexicon's affair.
+"""Context-free rules as arrays: A → B C and A → B over numbered symbols; words are in a lexicon.
 
 Rules are numbered, binary ones first (sorted by parent, left, right), then unary ones in an order in which the rules
 of a symbol come before those that have it as their child. So one sweep over the unary rules closes a chart's cell.
@@ -19,13 +19,15 @@ Rule = tuple[str, ...]  # parent, then one or two children
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
+    """Numbered symbols and rules, without probabilities."""
+
     symbols: list[str]
     binary: np.ndarray  # (binary rules, 3) int32: parent, left, right
     unary: np.ndarray  # (unary rules, 2) int32: parent, child
 
     @classmethod
     def of(cls, rules: Iterable[Rule], symbols: Iterable[str] = ()) -> Grammar:
-        """From rules such as ("S", "NP", "VP"); ``symbols`` stand first and may have no rules, as tags do."""
+        """A grammar of rules such as ("S", "NP", "VP"); ``symbols`` come first and may have no rules, like tags."""
         distinct = set(rules)
         wrong = next((r for r in distinct if len(r) not in (2, 3)), None)
         if wrong is not None:
@@ -66,7 +68,7 @@ class Grammar:
 
     @cached_property
     def expansions(self) -> np.ndarray:
-        """The binary rules of symbol A are numbers expansions[A] … expansions[A + 1] − 1: (symbols + 1,) int64."""
+        """Where binary rules begin: those of A are expansions[A] … expansions[A + 1] − 1: (symbols + 1,) int64."""
         return np.searchsorted(self.binary[:, 0], np.arange(self.n_symbols + 1)).astype(np.int64)
 
     def is_consistent(self) -> bool:

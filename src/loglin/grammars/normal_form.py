@@ -24,11 +24,11 @@ from loglin.grammars.symbols import is_intermediate
 class NormalForm:
     grammar: Grammar
     weights: np.ndarray  # (rules,)
-    lexical: dict[tuple[str, Word], float]  # what A -> 'word' weighs
+    lexical: dict[tuple[str, Word], float]  # weights of rules A -> 'word'
 
 
 def normal_form(rules: Mapping[Production, float], symbols: Iterable[str] = ()) -> NormalForm:
-    """``symbols`` stand first in the grammar."""
+    """The rules in normal form; ``symbols`` come first in its grammar."""
     taken = {symbol for rule in rules for symbol in rule if isinstance(symbol, str)}
     names: dict[tuple[str | Word, ...], str] = {}
     inner: dict[Rule, float] = {}
@@ -100,7 +100,7 @@ def is_bare(leaf: Tree) -> bool:
 
 
 def _from_below(tree: Tree, finish: Callable[[Tree, list], Any]) -> Any:
-    """What ``finish`` makes of the root and of what it made of the root's children, and so on; trees may be deep."""
+    """The value of ``finish(node, values of its children)`` at the root, computed bottom-up without recursion."""
     done: list = []
     ahead = [(tree, False)]
     while ahead:

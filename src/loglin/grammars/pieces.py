@@ -1,6 +1,6 @@
 """Contiguous pieces of trees as one writes them: (S NP (VP V (NP 'the' N))).
 
-What stands alone is a symbol whose tree is left open; words are written as in grammar files.
+A symbol without brackets is one whose tree is left open; words are written as in grammar files.
 """
 
 from __future__ import annotations

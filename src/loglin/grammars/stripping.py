@@ -1,4 +1,4 @@
-"""What a treebank annotates beyond phrases, removed from a tree, with a record from which it is had back.
+"""Remove from a tree what a treebank annotates beyond phrases, with a record from which the original is restored.
 
 Removed are traces (leaves tagged -NONE-) and the nodes that hold nothing else, function tags (NP-SBJ-1 becomes NP),
 the bracket without a label around a tree (S if it holds several), and a node whose only child is a phrase of the same
@@ -37,7 +37,7 @@ def without_function(label: str) -> str:
 
 
 def strip(tree: Tree, functions: bool = False) -> tuple[Tree | None, Record]:
-    """The tree without its traces, function tags (unless ``functions``), empty root and X → X; None if nothing stays.
+    """The tree without traces, function tags (unless ``functions``), empty root and X → X; None if nothing is left.
 
     Preterminals keep their labels.
     """

@@ -1,4 +1,4 @@
-"""How the symbols of a grammar are written, so that a tree can be had back from them.
+"""How the symbols of a grammar are written, so that the original tree can be restored from them.
 
     NP                    a label of the treebank
     NP~TMP~B^VP^S         with annotations (~) and with parents, the nearest first (^)
@@ -38,7 +38,7 @@ def _hexadecimal(match: re.Match) -> str:
 
 
 def intermediate(symbol: str, history: Sequence[str]) -> str:
-    """The rest of a node whose own part of its symbol is ``symbol``; ``history`` are escaped labels."""
+    """The intermediate symbol for the rest of a node ``symbol`` behind the escaped labels ``history``."""
     return f"@{symbol}|{','.join(label if label == ',' else label.replace(',', _COMMA) for label in history)}"
 
 
@@ -53,6 +53,6 @@ def base_label(symbol: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def chain_of(symbol: str) -> tuple[str, ...]:
-    """As `base_label`, but an intermediate has the label of the node that it is part of: NP of "@NP^S|DT"."""
+    """The labels of a symbol, for an intermediate those of the node that it is part of: NP of "@NP^S|DT"."""
     written = symbol[1:].split("|", 1)[0] if is_intermediate(symbol) else symbol
     return tuple(unescape(_END_OF_LABEL.split(part, maxsplit=1)[0]) for part in written.split("+"))

@@ -1,4 +1,4 @@
-"""Trees of a treebank to and from the binary trees that a grammar is read off and a chart holds.
+"""Encode trees of a treebank as the binary trees that grammars are read off and charts hold, and decode them.
 
 In an encoded tree every node has a word or exactly two children. Chains of single children are one symbol, the nodes
 that binarization puts in are marked, and parents and annotations stand in the symbols (symbols.py says how). Markov
@@ -43,7 +43,7 @@ class TreeCoder:
         object.__setattr__(self, "annotations", checked(self.annotations))
 
     def strip(self, tree: Tree) -> Tree | None:
-        """What encoding keeps of a tree: no traces, function tags, empty root or X → X; None for a tree of traces."""
+        """The tree that encoding keeps: no traces, function tags, empty root or X → X; None for a tree of traces."""
         return strip(tree, self.functions)[0]
 
     def encode(self, tree: Tree) -> Tree | None:
@@ -78,7 +78,7 @@ class TreeCoder:
         return encoded[0]
 
     def _parents(self, nodes: list[Tree], labels: list[str]) -> Iterator[str]:
-        """What the name of every phrase tells of the vertical − 1 nodes above it; of tags nothing."""
+        """The labels of the vertical − 1 nodes above, as the name of every phrase has them; nothing for tags."""
         above = [ROOT]  # the labels from the top down to the parent at hand
         to_come = [1]  # the children of each that are still to come
         for node, label in zip(nodes, labels, strict=True):

@@ -22,7 +22,7 @@ class TreeUses:
 
 
 def tree_uses(trees: Sequence[Tree], grammar: Grammar, tags: np.ndarray) -> TreeUses:
-    """Of trees in normal form (two children or a word); ``tags`` (K,) are the symbols that have words."""
+    """The uses of trees in normal form (two children or a word); ``tags`` (K,) are the symbols that have words."""
     column = {int(symbol): k for k, symbol in enumerate(tags)}
     lengths, roots, rows = [], [], []
     columns: list[int] = []

@@ -65,7 +65,7 @@ def score_tokens(first, n, tokens, parameters, e):
                 e[u8(t), u8(entry_labels[q])] += weights[u8(entry_ids[q])]
 
 
-@kernel
+@kernel(inline=True)
 def exponentiate(first, n, text, e):
     """e = exp(e − shift), zero in the padding; returns whether all scores are in the safe range."""
     gold, allowed, n_labels = text.labels.gold, text.labels.allowed, text.n_labels
@@ -134,7 +134,7 @@ def backward(n, n_labels, e, S, MT, per_token, a, c, b, r):
             step_backward(b, t, MT, e, a, c[t], r)
 
 
-@kernel
+@kernel(inline=True)
 def step_matrices(first, n, text, exponentials, out):
     """Transition matrices per token: the shared one times exp(weight) of the step's observed features."""
     ptr, ids, pairs = text.steps
@@ -150,7 +150,7 @@ def step_matrices(first, n, text, exponentials, out):
             out[row + i, j] *= exp_weights[u8(ids[q])]
 
 
-@kernel
+@kernel(inline=True)
 def label_mask(first, n, text, observed, mask):
     """mask[t, j]: label j is in play at t; with ``observed``, only labels that the annotation allows."""
     gold, allowed, candidates, n_labels = text.labels.gold, text.labels.allowed, text.labels.candidates, text.n_labels
@@ -173,7 +173,7 @@ def masked(n, n_labels, mask, e, out):
             out[t, j] = e[t, j] if mask[t, j] else 0.0
 
 
-@kernel
+@kernel(inline=True)
 def gold_score(first, n, text, parameters):
     """Σ transition scores along the gold labels."""
     ptr, ids, pairs = text.steps
@@ -189,7 +189,7 @@ def gold_score(first, n, text, parameters):
     return total
 
 
-@kernel
+@kernel(inline=True)
 def add_step_residuals(first, n, text, scratch, S, weight, out):
     """Per-token transitions: out.steps[q] += weight·p(pair of entry q); out.pairs += weight·p(pair), all pairs."""
     ptr, _ids, pairs = text.steps
@@ -205,7 +205,7 @@ def add_step_residuals(first, n, text, scratch, S, weight, out):
             residual[q] += scale * a[t - 1, i] * S[row + i, j] * b[t, j]
 
 
-@kernel
+@kernel(inline=True)
 def add_costs(first, n, text, e):
     """e[t, j] += what label j costs where another is right: softmax-margin (Gimpel & Smith 2010)."""
     gold, costs, n_labels = text.labels.gold, text.labels.costs, text.n_labels
@@ -241,7 +241,7 @@ def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
     return total
 
 
-@kernel
+@kernel(inline=True)
 def subtract_gold(first, n, text, weight, r, residual):
     """r and the residuals of steps minus what was observed, where every label is known."""
     ptr, _ids, pairs = text.steps

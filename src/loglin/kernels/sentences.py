@@ -103,13 +103,13 @@ class Residuals(NamedTuple):
     triples: np.ndarray  # (L, L, L) float64: label trigrams, added to; (0, L, L) in first order
 
 
-@kernel
+@kernel(inline=True)
 def weight_of(s, text):
     """The weight of sentence s."""
     return np.float64(text.instance[s]) if text.instance.shape[0] else 1.0
 
 
-@kernel
+@kernel(inline=True)
 def is_certain(first, n, labels):
     """Whether every token has exactly one observed label and every label is a candidate."""
     for t in range(n):

@@ -1,4 +1,4 @@
-"""What symbols stand for: the tokens that users give, and back."""
+"""From symbols, which are numbers, to the tokens that users give, and back."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from loglin.errors import LoglinError
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
+    """The symbols of word lattices and the tokens that they stand for."""
+
     size: int
     tokens: Sequence[Any]  # of each symbol: a string, a tuple of columns, or the symbol itself
     symbol_of: Callable[[Any], int | None] | None  # in place of looking for the token; None: not known
@@ -37,7 +39,7 @@ class Alphabet:
         return cls(size, tokens, symbol_of, chosen.astype(np.int32))
 
     def symbol(self, token: Any, place: str) -> int:
-        """The symbol of a token that the ``place`` of a message names."""
+        """The symbol of a token; an unknown token is refused with ``place`` in the message."""
         if self.symbol_of is not None:
             found = self.symbol_of(token)
         else:
@@ -62,7 +64,7 @@ def written(token: Any) -> str:
 
 
 def _key(token: Any) -> Hashable:
-    """Lists and tuples are the same token, and so are a word and a tuple of this word alone."""
+    """A key that is the same for a list and a tuple, and for a word and a tuple of this word alone."""
     key = tuple(token) if isinstance(token, list) else token
     key = key[0] if isinstance(key, tuple) and len(key) == 1 else key
     try:

@@ -10,7 +10,7 @@ observed                all sentences of the corpus (Eq. 8; Riezler 1999, Johnso
 conditional:1,2         all sentences with the same columns 1 and 2; the others vary (conditional EM, §3.2)
 everything              all sentences: no lattice, but the partition function of the model (EM, Table 2)
 
-Definitions of Smith and Eisner (2005). Every one holds the sentence itself.
+Definitions of Smith and Eisner (2005). Every neighborhood holds the sentence itself.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ _TRANSDUCERS = {
 
 
 class Neighborhood(ABC):
+    """A rule that gives every sentence its neighbors, as word lattices."""
+
     name: str
-    needs_corpus: ClassVar[bool] = False  # whether other sentences than the one say what its neighbors are
+    needs_corpus: ClassVar[bool] = False  # whether the neighbors of a sentence depend on the other sentences
 
     def lattices(
         self,
@@ -69,7 +71,7 @@ class Neighborhood(ABC):
 
 @dataclass(frozen=True)
 class Edits(Neighborhood):
-    """What a transducer writes."""
+    """The sentences that a transducer writes."""
 
     transducer: Transducer
 
@@ -84,7 +86,7 @@ class Edits(Neighborhood):
 
 @dataclass(frozen=True)
 class Listed(Neighborhood):
-    """What a function of the sentence lists, and the sentence itself."""
+    """The sentences that a function of the sentence lists, and the sentence itself."""
 
     function: Callable[[list], Iterable[Sequence]]
 
@@ -111,7 +113,7 @@ class Listed(Neighborhood):
 
 @dataclass(frozen=True)
 class Length(Neighborhood):
-    """Σ^m of a sentence of m words."""
+    """All sentences of m words, Σ^m, for a sentence of m words."""
 
     name: str = "length"
 
@@ -175,7 +177,7 @@ class Everything(Neighborhood):
 
 
 def neighborhood(given: str | os.PathLike | Transducer | Callable | Neighborhood) -> Neighborhood:
-    """From a name, the path of a transducer file, a Transducer, or a function sentence → sentences."""
+    """The neighborhood that a name, a transducer file, a Transducer or a function sentence → sentences stands for."""
     if isinstance(given, Neighborhood):
         return given
     if isinstance(given, Transducer):
@@ -212,7 +214,7 @@ def _named(text: str) -> Neighborhood:
 
 
 def _transducer(text: str) -> Transducer | None:
-    """The one of this name, or in this file."""
+    """The transducer of this name, or in this file."""
     name = text.strip().lower()
     trans = re.fullmatch(r"trans([1-9][0-9]{0,3})", name)
     if trans:

@@ -40,7 +40,7 @@ class Operation:
 
 
 def parse_operation(text: str, place: str) -> Operation:
-    """``place`` begins messages."""
+    """The operation that a text such as "swap:2" stands for; ``place`` begins messages."""
     name, colon, argument = text.partition(":")
     if text in ("copy", "delete", "epsilon"):
         writes = 0 if text == "copy" else NOTHING
@@ -65,14 +65,14 @@ def _number(argument: str, place: str, text: str) -> int:
 
 
 def _swap(text: str, n: int) -> Operation:
-    """Writes word n, words 1 … n − 1, word 0."""
+    """The operation that writes word n, words 1 … n − 1, word 0."""
     written = [n, *range(1, n), 0]
     steps = [Step(j, j + 1 if j < n else -1, word) for j, word in enumerate(written)]
     return Operation(text, n + 1, n, tuple(steps))
 
 
 def _permute(text: str, n: int, place: str) -> Operation:
-    """Its nodes are the sets of words already written, as bits."""
+    """The operation that writes n words in any order; its nodes are the sets of words already written, as bits."""
     if n > LONGEST:
         raise LoglinError(f"{place}: {text!r} has {n}! orders; permute at most {LONGEST} words")
     whole = (1 << n) - 1

@@ -6,9 +6,9 @@
     1 copy 1
     final 0 1
 
-A line is an arc: state, operation (see operations.py), state. It starts in state 0 and ends, when all words are
-read, in a final state. What it writes on all ways through is the neighborhood: a set, so that a string written
-twice counts once. The empty string is left out.
+A line is an arc: state, operation (see operations.py), state. The transducer starts in state 0 and ends, when all words
+are read, in a final state. The neighborhood is the set of strings that it writes on any path; a string written twice
+counts once. The empty string is left out.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ class Arc:
 
 @dataclass(frozen=True)
 class Transducer:
+    """A finite-state transducer, checked."""
+
     arcs: tuple[Arc, ...]
     final: tuple[int, ...]
     name: str = "transducer"
@@ -44,7 +46,7 @@ class Transducer:
     def of(
         cls, arcs: Iterable[tuple[int, str, int]], final: Iterable[int], name: str = "transducer", places=None
     ) -> Transducer:
-        """From arcs such as (0, "copy", 0); what cannot work is refused."""
+        """A transducer from arcs such as (0, "copy", 0); states that lead nowhere and endless loops are refused."""
         arcs = list(arcs)
         places = [f"{name}, arc {k}" for k in range(len(arcs))] if places is None else places
         made = [
@@ -58,7 +60,7 @@ class Transducer:
 
     @classmethod
     def parse(cls, text: str, name: str = "transducer") -> Transducer:
-        """From lines "STATE OPERATION STATE" and "final STATE …"; # begins a comment."""
+        """A transducer from lines "STATE OPERATION STATE" and "final STATE …"; # begins a comment."""
         arcs, places, final = [], [], None
         for number, line in enumerate(text.splitlines(), 1):
             fields, place = line.split(), f"{name}, line {number}"
@@ -81,7 +83,7 @@ class Transducer:
 
     @classmethod
     def union(cls, parts: Sequence[Transducer], name: str) -> Transducer:
-        """What any of the parts writes: a start with silent arcs to theirs."""
+        """A transducer that writes what any of the parts writes, by silent arcs from a new start to theirs."""
         arcs, final, base = [], [], 1
         for part in parts:
             start = f"{name}, start of {part.name}"
@@ -97,11 +99,11 @@ class Transducer:
 
     @property
     def words(self) -> list[str]:
-        """Those that it writes of itself."""
+        """The words that operations name and write without reading them."""
         return list(dict.fromkeys(s.word for a in self.arcs for s in a.operation.steps if s.writes == LITERAL))
 
     def order(self) -> list[int]:
-        """States so that every arc that reads nothing leads onwards; a loop of such arcs is refused."""
+        """The states in an order in which arcs that read nothing lead onwards; a loop of such arcs is refused."""
         silent = [a for a in self.arcs if a.operation.reads == 0]
         waiting, order = self.states, []
         while waiting:
@@ -117,7 +119,7 @@ class Transducer:
         return order
 
     def compose(self, words: np.ndarray, offsets: np.ndarray, alphabet: Alphabet) -> Automata:
-        """Everything that it can write for each sentence; state = position · nodes + node."""
+        """A lattice for each sentence of all that the transducer writes for it; state = position · nodes + node."""
         order = self.order()
         steps, K = self._steps(order, alphabet)
         source, target, writes, symbol, reads, needs = steps.T
@@ -165,7 +167,7 @@ def _state(number: int | str, place: str) -> int:
 
 
 def _check_states(transducer: Transducer) -> None:
-    """Every state must be reached from state 0, and reach a final state."""
+    """Refuse a state that is not reached from state 0 or does not reach a final state."""
     reached = _closure({0}, {(a.source, a.target) for a in transducer.arcs})
     ending = _closure(set(transducer.final), {(a.target, a.source) for a in transducer.arcs})
     if not transducer.final:

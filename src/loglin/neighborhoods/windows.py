@@ -19,7 +19,7 @@ def widened(
 ) -> tuple[WordLattices, np.ndarray]:
     """The same sentences, read window by window, and the windows: (windows, left + 1 + right) int32, −1 outside.
 
-    Symbol k reads windows[k]. Those ``known`` from other lattices keep their numbers, the others follow them.
+    Symbol k reads windows[k]. Windows ``known`` from other lattices keep their numbers, new ones follow them.
     """
     if words.pools:
         raise LoglinError("pools of words have no windows, as any word may stand beside any other; give words")

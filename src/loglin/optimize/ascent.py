@@ -17,14 +17,14 @@ class Steepest:
     rules = EXACT
 
     def __init__(self) -> None:
-        self.slope_along = self.step = 0.0  # of the step before
+        self.slope_along = self.step = 0.0  # slope and length of the step before
         self._descent = 0.0
 
     def of(self, here: Point, slope: np.ndarray) -> np.ndarray:
         return -slope
 
     def first_step(self, here: Point, d: np.ndarray, descent: float) -> float:
-        """As long as gives the same first-order change as the step before (Nocedal & Wright, Eq. 3.60)."""
+        """The step length that promises the same first-order change as the step before (Nocedal & Wright, Eq. 3.60)."""
         self._descent = descent
         return self.step * self.slope_along / descent if self.step else modest_step(here, d)
 

@@ -1,4 +1,4 @@
-"""Nonlinear conjugate gradients, Polak and Ribière's, restarted where they lose their way.
+"""Nonlinear conjugate gradients, Polak and Ribière's, restarted where their direction does not descend.
 
     d = −g + β·d′,   β = max(0, g·(g − g′) / g′·g′),   g′, d′ those of the step before
 

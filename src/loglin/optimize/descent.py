@@ -4,8 +4,8 @@
                  ▲              │
                  └── learns ────┘
 
-It sees a function of the weights that returns value and gradient, and nothing else. The loop asks for them by
-yielding the weights; who drives it answers from one function, or from one pass for many loops (together.py).
+The loop sees value and gradient of a function of the weights, and nothing else. It asks for them by yielding the
+weights; its driver sends them from one function, or from one pass for many loops (together.py).
 With an L1 penalty (OWL-QN, Andrew & Gao 2007) the pseudo-gradient replaces the gradient, a step never crosses
 from one orthant to another, and directions learn from gradients of the smooth part alone.
 """
@@ -36,25 +36,25 @@ class Direction(Protocol):
     def rules(self) -> Rules: ...
 
     def of(self, here: Point, slope: np.ndarray) -> np.ndarray:
-        """A new array: where to go. ``slope`` is the gradient, or with an L1 penalty the pseudo-gradient."""
+        """The direction to search, a new array; ``slope`` is the gradient, with an L1 penalty the pseudo-gradient."""
 
     def first_step(self, here: Point, d: np.ndarray, descent: float) -> float: ...
 
     def learn(self, here: Point, there: Point) -> None: ...
 
     def forget(self) -> bool:
-        """Start again from the plain gradient; False if that is where it is."""
+        """Start again from the plain gradient; returns False if nothing has been learned that could be forgotten."""
 
 
 def modest_step(here: Point, d: np.ndarray) -> float:
-    """For a first step, when nothing is known of the curvature."""
+    """The length of a first step, when nothing is known of the curvature."""
     return min(1.0, 0.1 * max(1.0, kernels.norm(here.w)) / kernels.norm(d))
 
 
 def improvement_left(values: list[float]) -> float | None:
     """How much lower the value would still get, if gains over windows went on as a geometric series.
 
-    None while there are too few values, or gains do not fall.
+    Returns None while there are too few values, or while gains do not fall.
     """
     if len(values) < 2 * WINDOW + 1:
         return None
@@ -79,7 +79,7 @@ def nearly_converged(values: list[float], tol: float) -> str | None:
 
 
 class Descent:
-    """A run from ``start``, one direction after the other."""
+    """A minimization from ``start``, one search along a direction after the other."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Descent:
         self.here = Point(np.array(start, np.float64), np.nan, np.empty(0))
 
     def run(self, function: Function, max_iter: int) -> Result:
-        """Minimize ``function``."""
+        """Minimize ``function`` and return where the run ended."""
         steps = self.steps(max_iter)
         try:
             asked = next(steps)
@@ -110,7 +110,7 @@ class Descent:
             return end.value
 
     def steps(self, max_iter: int) -> Steps[Result]:
-        """The whole run; yields weights and is sent value and gradient there."""
+        """The whole run as a generator, which yields weights and is sent value and gradient there."""
         value, gradient = yield from self.evaluate(self.here.w)
         self.here = Point(self.here.w, value, gradient)
         if not np.isfinite(self.here.value):
@@ -150,7 +150,7 @@ class Descent:
         return np.where(w > 0, right, np.where(w < 0, left, at_zero))
 
     def advance(self, slope: np.ndarray) -> Steps[bool]:
-        """One iteration: direction, line search, what the direction learns. False if no step lowers the value."""
+        """Make one iteration: direction, line search, learning; returns False if no step lowers the value."""
         while True:
             d = self.direction.of(self.here, slope)
             if self.l1 is not None:

@@ -23,7 +23,7 @@ M = TypeVar("M")  # a generative model
 
 
 class Hidden(Protocol[M]):
-    """Data of which a part is hidden."""
+    """Data of which a part, labels or trees, is hidden."""
 
     def expected(self, model: M, beta: float) -> tuple[float, Any]:
         """log Σ_y q0(x, y)^β of all sentences, and expected counts with λ added."""
@@ -38,11 +38,11 @@ class Hidden(Protocol[M]):
         ...
 
     def gradient_norm(self, model: M, counts: Any) -> float:
-        """Of the MAP value by the logits of all distributions, n(x) − p(x) Σ n: zero where EM stands still."""
+        """The norm of the MAP value's gradient by all logits, n(x) − p(x) Σ n: zero where EM stands still."""
         ...
 
     def active(self, model: M) -> int:
-        """Probabilities above zero."""
+        """The number of probabilities above zero."""
         ...
 
 
@@ -59,11 +59,11 @@ class EMResult(Generic[M]):
 
     @property
     def stopped(self) -> str:
-        """Why it stopped: a sentence."""
+        """Why training stopped: a sentence."""
         return self.stop.text
 
     def result(self) -> Result:
-        """The same as optimizers tell it: the value is −log-likelihood, and a model stands in place of weights."""
+        """The outcome as optimizers return it: the value is −log-likelihood, and a model stands for weights."""
         more = {"log_likelihood": self.log_likelihood, "map": self.map_value, "starts": self.starts}
         evaluations = len(self.iterations)
         value = -self.log_likelihood
@@ -91,7 +91,7 @@ def best_climb(
     tol: float,  # of the likelihood, as a part of it
     reporter: Reporter,
 ) -> EMResult[M]:
-    """The model with the best likelihood that EM reaches from any start; a stop that is asked for ends them all."""
+    """The model with the best likelihood that EM reaches from any start; a request to stop ends all starts."""
     climbs: list[Climb[M]] = []
     first = len(reporter.iterations)
     for start in starts:
@@ -118,7 +118,7 @@ def best_climb(
 def climb(
     hidden: Hidden[M], model: M, beta: float, rate: float, max_iter: int, tol: float, reporter: Reporter
 ) -> Climb[M]:
-    """EM from one start, in rounds of rising β up to 1, each until its likelihood hardly changes.
+    """Run EM from one start, in rounds of rising β up to 1, each until its likelihood hardly changes.
 
     The likelihood decides, not the MAP value: the prior has far more terms, which hide what text still teaches.
     """

@@ -1,9 +1,9 @@
 """The default way to the optimum: a stochastic warm start, then L-BFGS in scaled variables.
 
-Without a warm start, the first iterations only look around: the Hessian's diagonal at their end is a better guess of
-the optimum's than that at the start, and L-BFGS begins anew with it (documents in 52 classes: 100 iterations in
-place of 150). The finisher decides convergence, so the answer does not depend on the warm start. Float32 carries the
-objective to about 1e-5 of itself; a smaller ``tol`` is finished in float64.
+Without a warm start, the Hessian's diagonal after the first iterations is a better guess of the optimum's than that at
+the start, so L-BFGS begins anew with it (documents in 52 classes: 100 iterations in place of 150). L-BFGS decides
+convergence, so the answer does not depend on the warm start. Float32 carries the objective to about 1e-5 of itself; a
+smaller ``tol`` is finished in float64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FAR_TOL = 0.2  # far from the optimum gains fall more slowly than a geometric se
 def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | None = None) -> Result:
     """Minimize make(dtype)(w) + Σ l1·|w| + ½ Σ l2·w² from ``start``, or from a warm start.
 
-    The reporter is asked before every evaluation and epoch; a reason ends training with what there is.
+    A request to stop, which the reporter passes on, ends training with the weights reached by then.
     """
     (l1, l2), reporter = penalties, run.reporter
     looks = run.scaled and not run.warm_start and run.max_iter > 5 * FIRST_LOOK  # a short run has no time for it
@@ -77,7 +77,7 @@ def _precisions(run: Run) -> list[type]:
 
 
 def _warm_start(learner: Learner, penalties: Penalties, reporter: Reporter) -> tuple[np.ndarray, bool, Stop | None]:
-    """Weights, whether they are near the optimum, and the reason if the epochs were ended."""
+    """The weights after the stochastic epochs, whether they are near the optimum, and the Stop if one was asked for."""
     try:
         return learner.warm_start(*penalties, lambda epoch, loss: reporter.check()), learner.near, None
     except StopTraining as request:

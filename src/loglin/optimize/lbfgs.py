@@ -38,7 +38,7 @@ def minimize(
 
 
 class QuasiNewton:
-    """−H·slope, from the last steps and the scaled identity."""
+    """The direction −H·slope, with H from the last steps and the scaled identity."""
 
     def __init__(self, scale: np.ndarray | None, memory: int):
         self.memory = memory
@@ -77,7 +77,7 @@ class QuasiNewton:
             self.gamma = product / kernels.dot(y, y * self.scale if self.scale.size else y)
 
     def forget(self) -> bool:
-        """The history misleads: start again from the scaled gradient."""
+        """Drop the history and start again from the scaled gradient; returns whether there was a history."""
         knew = self.known > 0
         self.known, self.gamma = 0, 1.0
         return knew

@@ -16,7 +16,7 @@ import numpy as np
 from loglin.kernels import vectors as kernels
 
 MOST = 30  # evaluations of one search
-FARTHEST = 10.0  # a secant may lengthen a step at most so many times
+FARTHEST = 10.0  # the most that a secant may multiply a step by
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def line_search(
     rules: Rules,
     gain: Callable[[np.ndarray], float] | None = None,
 ) -> Generator[np.ndarray, tuple, Point | None]:
-    """A point along(step) that satisfies the rules, the best one met, or None if none lowers the value.
+    """Find a point along(step) that satisfies the rules; else the best one met, or None if none lowers the value.
 
     ``evaluate`` yields the weights and is sent value and gradient, so that many searches can share a pass.
     ``gain`` replaces a·s where along(a) is no straight line, and then sufficient decrease is enough.

@@ -1,4 +1,4 @@
-"""Minimize an objective by the optimizer that a run names, and say so where no finite weights are best."""
+"""Minimize an objective by the optimizer that a run names, and report where no finite weights are best."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def minimize(
     start: np.ndarray | None = None,
     name: Callable[[int], str] = "feature {}".format,
 ) -> Result:
-    """The weights where make(dtype)(w) + Σ l1·|w| + ½ Σ l2·w² is least; ``name`` tells people what a feature is.
+    """Minimize make(dtype)(w) + Σ l1·|w| + ½ Σ l2·w²; ``name`` says in messages what a feature is.
 
-    Without any penalty, training ends when the weights separate all classes, as they would grow for ever.
+    Without any penalty, training ends when the weights separate all classes, as the weights would grow for ever.
     """
     made: list[Objective] = []
     by = optimizer(run.optimizer)

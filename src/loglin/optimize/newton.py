@@ -61,7 +61,7 @@ def minimize_newton(
 
 
 def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, int]:
-    """d with H·d ≈ −g, and the number of Hessian products it took."""
+    """A direction d with H·d ≈ −g, and the number of Hessian products that it took."""
     d, r = np.zeros_like(gradient), -gradient
     z = scale * r
     p, rz = z.copy(), kernels.dot(r, z)

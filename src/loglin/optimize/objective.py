@@ -7,7 +7,7 @@
     HasLearner      "auto", "sgd", "averaged-sgd": one example after the other
     HasParts        "auto": a sum that falls apart by label
 
-Objectives meet these protocols by their shape alone: neither side imports the other.
+Objectives meet these protocols by their shape alone; nothing in this folder imports an objective.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Decisions(Protocol):
 class HasDecisions(Protocol):
     @property
     def decisions(self) -> Decisions | None:
-        """None where labels depend on each other or are known in part."""
+        """The pairs of independent decisions; None where labels depend on each other or are known in part."""
         ...
 
     def all_right(self) -> bool:
@@ -81,7 +81,7 @@ class HasDecisions(Protocol):
 
 
 class Learner(Protocol):
-    """Weights that change with every example."""
+    """What learns weights from one example after the other."""
 
     near: bool  # whether a warm start came so near that the Hessian there is that of the optimum
     order: int
@@ -116,7 +116,7 @@ class HasParts(Protocol):
     """A sum of independent losses, one of every label, whose weights are a matrix (attributes, labels)."""
 
     n_parts: int
-    losses: np.ndarray  # of every label, at the last weights
+    losses: np.ndarray  # (labels,) at the last weights
 
     @property
     def is_full(self) -> bool:
@@ -124,7 +124,7 @@ class HasParts(Protocol):
         ...
 
     def of(self, labels: list[int]) -> HasParts:
-        """The same for some of the labels alone, at least three."""
+        """The same objective for some of the labels alone, at least three."""
         ...
 
     def __call__(self, weights: np.ndarray, /) -> tuple[float, np.ndarray]: ...

@@ -18,7 +18,7 @@ class Penalties(NamedTuple):
 
     @classmethod
     def uniform(cls, n_features: int, l1: float, l2: float) -> Penalties:
-        """The same strengths for all weights."""
+        """Penalties with the same strengths for all weights."""
         return cls(np.full(n_features, float(l1)), np.full(n_features, float(l2)))
 
     @property
@@ -31,7 +31,7 @@ class Penalties(NamedTuple):
 
 
 class Penalized:
-    """objective(w) + ½ Σ l2·w²; an L1 part is left to the optimizer, which needs it apart."""
+    """objective(w) + ½ Σ l2·w²; the L1 part is left to the optimizer, which treats it separately."""
 
     def __init__(self, objective: Objective, l2: np.ndarray | float):
         self.objective, self.l2 = objective, np.atleast_1d(np.asarray(l2, np.float64))
@@ -42,6 +42,6 @@ class Penalized:
 
 
 def shortest(strengths: np.ndarray) -> np.ndarray:
-    """One number in place of many equal ones."""
+    """The strengths as one number, (1,), if all are equal; otherwise as they are."""
     first = strengths.ravel()[:1]
     return first if len(first) and np.all(strengths == first) else strengths

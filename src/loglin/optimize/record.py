@@ -26,12 +26,14 @@ class Stop:
     text: str  # a sentence for people
 
     def also(self, more: str) -> Stop:
-        """The same reason with something added for people."""
+        """The same reason, with ``more`` added to its text."""
         return replace(self, text=f"{self.text}; {more}")
 
 
 @dataclass(frozen=True)
 class Iteration:
+    """One entry of a training history."""
+
     number: int
     value: float  # penalized objective
     gradient_norm: float
@@ -60,7 +62,7 @@ class Result:
 
     @property
     def stopped(self) -> str:
-        """Why it stopped: a sentence."""
+        """Why training stopped: a sentence."""
         return self.stop.text
 
     @property
@@ -85,5 +87,5 @@ def converged(text: str) -> Stop:
 
 
 def limit(max_iter: int, what: str = "iterations") -> Stop:
-    """The end of a run that reached its limit."""
+    """The Stop of a run that reached max_iter."""
     return Stop(LIMIT, f"max_iter = {max_iter} {what} were reached before convergence")

@@ -1,4 +1,4 @@
-"""Following training: one reporter hears every iteration, judges held-out data, and ends training when asked.
+"""Following training: one reporter hears of every iteration, scores held-out data, and ends training when asked.
 
 optimizer ──► note(value, norm, weights) ──► score on held-out data ──► callback ──► history, or StopTraining
 """
@@ -100,7 +100,7 @@ class Reporter:
             raise StopTraining(reason)
 
     def quietly(self) -> Reporter:
-        """A reporter for a run on the way, of which nobody hears; requests to stop end it too."""
+        """A reporter for an auxiliary run: no callback hears of its iterations, but requests to stop end it too."""
         return Reporter(parent=self)
 
     def since(self, first: int) -> list[Iteration]:
@@ -108,7 +108,7 @@ class Reporter:
         return self.iterations[first:]
 
     def chosen(self, result: Result) -> Any:
-        """What to keep: the best on held-out data, else what the result has; the result's stop says so."""
+        """The weights or model to keep: the best on held-out data, as the result's stop then says; else the last."""
         if self.best is None:
             return result.learned
         if result.stop.kind != HELD_OUT:
@@ -119,7 +119,7 @@ class Reporter:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM ask training to end with what it has; a second one ends the program."""
+        """Let Ctrl-C and SIGTERM ask training to end with what it has; a second one ends the program."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,4 +1,4 @@
-"""How to search: what depends neither on the data nor on the criterion."""
+"""How to search for weights: everything that depends neither on the data nor on the criterion."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Run:
 
 
 def check_number(name: str, value: object, least: float = 0.0) -> None:
-    """Refuse what is not a finite number of at least ``least``."""
+    """Refuse a value that is not a finite number of at least ``least``."""
     if not isinstance(value, Real) or not math.isfinite(value) or value < least:
         raise LoglinError(f"{name} is {value!r}; give a number of at least {least:g}")
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
+    """Refuse a value that is not a whole number of at least ``least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise LoglinError(f"{name} is {value!r}; give a whole number of at least {least}")

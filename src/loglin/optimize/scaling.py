@@ -1,4 +1,4 @@
-"""Generalized and improved iterative scaling: every weight moves by what its own expectation is wrong.
+"""Generalized and improved iterative scaling: every weight moves by how wrong its own expectation is.
 
     GIS   emp_j = E_j·exp(M·δ_j) + l2_j·(w_j + δ_j),                   M = max over pairs of f#(d, c)
     IIS   emp_j = Σ_{d,c} p(c|d)·f_j(d,c)·exp(f#(d,c)·δ_j) + l2_j·(w_j + δ_j),     f# = Σ_j f_j
@@ -9,8 +9,8 @@ penalty: Chen & Rosenfeld 1999). Without a penalty δ_j = log(emp_j / E_j) / M, 
 
 The slack feature f_s(d, c) = M − f#(d, c) makes the sum of all features constant. It needs no place in the model:
 Σ λ_j·f_j + λ_s·(M − Σ f_j) = Σ (λ_j − λ_s)·f_j + a constant, so w = λ − λ_s, and E[f_s] = N·M − Σ_j E[f_j]. With
-a penalty, which falls on w, it is left out; the bound needs f# ≤ M only (Curran & Clark 2003). What must not be
-done is to leave it out and take the sum that is usual for M: then updates are too long.
+a penalty, which falls on w, it is left out; the bound needs f# ≤ M only (Curran & Clark 2003). It must not
+be left out with M a usual sum in place of the largest one: then updates are too long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from loglin.optimize.reporter import Reporter
 
 LONGEST = 10.0  # of M·δ in a round; only weights without a finite optimum want more
 MOST_LEVELS = 64  # distinct sums that IIS tells apart; others are rounded up, which keeps the bound
-ROOM = 50_000_000  # numbers that IIS may keep
+ROOM = 50_000_000  # the most numbers that IIS keeps in memory
 GRADIENT_TOL = 1e-10
 ROUNDING = 1e-12
 
@@ -45,7 +45,7 @@ def scale_generalized(
     total: float | None = None,
     **limits,
 ) -> Result:
-    """GIS. ``total`` replaces M, the largest sum of a pair's features; below it the likelihood may fall."""
+    """Minimize by GIS. ``total`` replaces M, the largest sum of a pair's features; below M the likelihood may fall."""
     empirical = decisions.empirical()
     M = float(decisions.feature_sums().max(initial=0.0)) if total is None else total
     strengths = np.broadcast_to(np.asarray(l2, np.float64), start.shape)
@@ -66,7 +66,7 @@ def scale_generalized(
 def scale_improved(
     function: Function, decisions: Decisions, start: np.ndarray, *, l2: np.ndarray | float = 0.0, **limits
 ) -> Result:
-    """IIS. Every weight has an equation of its own in δ, with a term for each sum f# that occurs."""
+    """Minimize by IIS. Every weight has an equation of its own in δ, with a term for each sum f# that occurs."""
     empirical, pair_sums = decisions.empirical(), decisions.feature_sums()
     sums, levels = _levels(pair_sums, max(1, min(MOST_LEVELS, ROOM // len(start))))
     strengths, delta = np.broadcast_to(np.asarray(l2, np.float64), start.shape), np.zeros(len(start))
@@ -79,13 +79,13 @@ def scale_improved(
 
 
 def _solve(sums, expected, empirical, w, strengths, delta) -> None:
-    """Update delta, which holds that of the round before."""
+    """Solve every weight's equation for δ, in place, from the δ of the round before."""
     longest = LONGEST / max(float(sums[-1]), 1e-300)
     scale_weights(sums, np.maximum(expected, 0.0), empirical, w, strengths, longest, delta)
 
 
 def _levels(pair_sums: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """At most so many of the sums, rising, the largest included; and of every pair the next of them upwards."""
+    """At most ``most`` of the sums, rising, the largest included; and for every pair the next one not below it."""
     sums = np.unique(pair_sums[pair_sums > 0])
     if not len(sums):
         return np.ones(1), np.zeros(len(pair_sums), np.int32)
@@ -104,7 +104,7 @@ def _rounds(
     tol: float = 1e-4,
     reporter: Reporter | None = None,
 ) -> Result:
-    """Round after round; the gradient without the penalty's part, E − emp, gives the expectations."""
+    """Repeat updates until convergence; the expectations are the gradient without the penalty, E − emp, plus emp."""
     reporter, w = reporter or Reporter(), np.array(start, np.float64)
     first = len(reporter.iterations)
     values: list[float] = []

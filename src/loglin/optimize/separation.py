@@ -33,7 +33,7 @@ def separated(criterion: Any) -> bool:
 
 
 def unbounded(decisions: Decisions, free: np.ndarray) -> np.ndarray:
-    """Features, of those that ``free`` marks, whose weight alone can grow for ever; values of at least 0 only."""
+    """The features marked by ``free`` whose weight alone can grow for ever; none if some value is below 0."""
     if decisions.negative() is not None:
         return np.empty(0, np.int64)
     (least, most), given = decisions.extremes(), decisions.empirical()
@@ -43,7 +43,7 @@ def unbounded(decisions: Decisions, free: np.ndarray) -> np.ndarray:
 
 
 def recession(decisions: Decisions, free: np.ndarray) -> bool:
-    """Whether some direction of the free weights makes no example worse and one better; False if not small."""
+    """Whether some direction of the free weights makes no example worse and one better; False if undecided."""
     differences = decisions.differences(SMALL)
     if differences is None or not differences.nnz:
         return False

@@ -14,7 +14,7 @@ CERTAIN = 0.01  # without a prior, so small a mean of −log p(x | N(x)) goes to
 
 
 def best_of_starts(starts: Iterable[np.ndarray], solve: Callable[[np.ndarray], Result], reporter: Reporter) -> Result:
-    """The result with the lowest value; a stop that the user or a callback asks for ends this start and all others."""
+    """The result with the lowest value over all starts; a request to stop ends this start and all others."""
     results: list[Result] = []
     first = len(reporter.iterations)
     for weights in starts:
@@ -32,7 +32,7 @@ def best_of_starts(starts: Iterable[np.ndarray], solve: Callable[[np.ndarray], R
 
 
 def report_divergence(result: Result, free: np.ndarray, n_sentences: int) -> None:
-    """Without a prior, neighborhoods that delete words push some of the free weights (features,) without end."""
+    """Add to the result that weights without a prior grow without end, if they do: deletions of words let them."""
     largest = float(np.abs(result.weights[free]).max(initial=0.0))
     certain = bool(free.all()) and largest > 0 and result.value < CERTAIN * n_sentences
     if largest > DIVERGED or certain:

@@ -4,9 +4,9 @@
     η = η₀ / (1 + η₀·l2·epochs)
 
 η₀ is the power of two that loses least in one pass over a sample, not less than is always safe, and is halved
-whenever a look at the objective finds it higher than before: then there is more noise than way left. In the end η
-falls as 1/(l2·t), under which the error falls as 1/t. Averaging weighs late weights more (Shamir & Zhang 2013,
-polynomial decay), which forgets the beginning and takes most of the noise.
+whenever a look at the objective finds it higher than before: then noise is larger than the distance still to go. In
+the end η falls as 1/(l2·t), under which the error falls as 1/t. Averaging weighs late weights more (Shamir & Zhang
+2013, polynomial decay), which forgets the beginning and removes most of the noise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from loglin.optimize.objective import Learner
 from loglin.optimize.record import Result, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
 
-LOOKS = 1.2  # the objective is evaluated when there are so many times as many epochs
+LOOKS = 1.2  # the objective is evaluated again after this many times as many epochs
 DECAY = 3  # of an average's memory: weights of step k count about as k³
 LEAST_TOL = 1e-5  # noise hides what is smaller
 GUESSES = 3  # in a row that must be below tol, since noise makes single ones so
@@ -78,7 +78,7 @@ def descend_stochastically(
 
 
 def _left(looks: list[tuple[int, float]]) -> float:
-    """What is still to come after the last look: of c/e₁ − c/e₂ = gain, c/e₂; the largest of the last guesses."""
+    """The improvement still to come after the last look, c/e₂ with c/e₁ − c/e₂ = gain: the largest recent estimate."""
     if len(looks) <= GUESSES:
         return math.inf
     guesses = [
@@ -101,7 +101,7 @@ class _Run:
         self.average = [a.copy() for a in self.learner.arrays]
 
     def epoch(self) -> None:
-        """One pass over the sentences in a new order; too long steps begin again with half of them."""
+        """Make one pass over the sentences in a new order; if steps were too long, again with half of them."""
         while not np.isfinite(self.learner.descent_epoch(self.step_at, self.penalty, self.block_done)):
             if self.restarts == MOST_RESTARTS:
                 raise StopTraining("no step was short enough: some attribute values are too large; scale them")
@@ -110,7 +110,7 @@ class _Run:
         self.epochs += 1
 
     def step_at(self, done: float) -> float:
-        """The step after a share of this epoch."""
+        """The step size after a share ``done`` of this epoch."""
         return self.first / (1 + self.first * self.l2 * (self.epochs + done))
 
     def block_done(self) -> None:

@@ -2,7 +2,7 @@
 
     labels ──► each yields the weights it asks about ──► one pass answers all ──► …
 
-Labels that are done leave, and the pass grows narrower.
+Labels that have converged leave, so that later passes have fewer columns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def minimize_together(
 ) -> Result:
     """Minimize criterion(w) + Σ l1·|w| + ½ Σ l2·w² label by label.
 
-    The reporter is told the weights of the labels that still run, (labels, attributes).
+    The reporter gets the weights of the labels that still run, (labels, attributes).
     """
     L = criterion.n_parts
 
@@ -73,7 +73,7 @@ def _joined(runs: list[Descent]) -> np.ndarray:
 
 
 class _SharedPass:
-    """Value and gradient of every label that asks, from one pass; labels that have just left ride along."""
+    """Value and gradient of every label that asks, from one pass; labels that have left may still be in it."""
 
     def __init__(self, criterion: HasParts, weights: np.ndarray, l2: np.ndarray):
         self.criterion, self.l2 = criterion, l2

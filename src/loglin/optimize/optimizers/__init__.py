@@ -1,6 +1,6 @@
 """The optimizers by name: one registry, which says what each of them needs.
 
-Every module of this folder is looked at once, when an optimizer is first asked for by name; a subclass of
+Every module of this folder is imported when an optimizer is first asked for by name; a subclass of
 ``Optimizer`` with a name is in the registry from then on. The modules import no compiled code until they minimize.
 """
 

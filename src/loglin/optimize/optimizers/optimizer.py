@@ -1,4 +1,4 @@
-"""What an optimizer is: a name, what it needs, and a way from an objective and penalties to weights."""
+"""The base class of optimizers: a name, what the optimizer needs, and how it minimizes a penalized objective."""
 
 from __future__ import annotations
 
@@ -38,13 +38,10 @@ class Optimizer(ABC):
 
     @abstractmethod
     def minimize(self, make: Make, penalties: Penalties, run: Run, start: np.ndarray | None, name: Name) -> Result:
-        """The weights where the penalized objective make(dtype) is least, from ``start`` or from zero.
-
-        ``name`` tells people what a feature is.
-        """
+        """Minimize the penalized objective from ``start``, or from zero; ``name`` names features in messages."""
 
     def check(self, l1: bool) -> None:
-        """Refuse an L1 penalty that this optimizer does not have."""
+        """Refuse an L1 penalty if this optimizer does not handle one."""
         if l1 and not self.takes_l1:
             raise LoglinError(
                 f"optimizer {self.name} has no l1 penalty; set l1 to 0, or optimizer to auto, lbfgs or sgd"
@@ -52,7 +49,7 @@ class Optimizer(ABC):
 
 
 def decisions_of(optimizer: Optimizer, objective: Any) -> Decisions:
-    """The independent decisions of an objective, which the optimizer needs."""
+    """The independent decisions of an objective; refuses an objective without them, naming the optimizer."""
     from loglin.optimize.objective import HasDecisions
 
     decisions = objective.decisions if isinstance(objective, HasDecisions) else None
@@ -66,7 +63,7 @@ def decisions_of(optimizer: Optimizer, objective: Any) -> Decisions:
 
 
 def start_of(objective: Any, start: np.ndarray | None) -> np.ndarray:
-    """The start, or weights that are all zero."""
+    """The weights to start from: those given, or all zero."""
     import numpy as np
 
     return np.zeros(objective.n_features) if start is None else np.asarray(start, np.float64)
