@@ -12,4 +12,5 @@ class Boosting(OfProbability):
     """Σ 1 / p(y | x)."""
 
     name = "boosting"
+    rises = True
     line = "exponential loss of whole sequences (Collins 2000)"

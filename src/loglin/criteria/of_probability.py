@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from loglin.criteria.criterion import Way
 from loglin.criteria.minimizing import INITIAL, Initialized, likelihood, minimizing
@@ -28,6 +28,7 @@ class OfProbability(FromCRF):
     """A function of p(y | x); see objectives/sentences.py."""
 
     needs = Annotation.PARTIAL
+    rises: ClassVar[bool] = False  # whether the loss is 1 / p, not −p
 
     def exponent(self) -> float:
         """γ of p ∝ exp(γ · score)."""
@@ -37,4 +38,4 @@ class OfProbability(FromCRF):
         from loglin.objectives.sentences import OfProbability
 
         gamma = self.exponent()
-        return minimizing(problem, lambda dtype: OfProbability(likelihood(problem, dtype), self.name, gamma))
+        return minimizing(problem, lambda dtype: OfProbability(likelihood(problem, dtype), self.rises, gamma))

@@ -80,8 +80,8 @@ class OfProbability:
     boosting            φ(l) = e^−l          Σ 1/p(y*|x)                    (Collins 2000)
     """
 
-    def __init__(self, likelihood: ConditionalLikelihood, kind: str, sharpness: float = 1.0):
-        self.likelihood, self.sharpness, self.rises = likelihood, sharpness, kind == "boosting"
+    def __init__(self, likelihood: ConditionalLikelihood, rises: bool = False, sharpness: float = 1.0):
+        self.likelihood, self.sharpness, self.rises = likelihood, sharpness, rises  # rises: φ(l) = e^−l
         self.own = np.ones(len(likelihood.losses)) if not likelihood.instance.size else likelihood.instance.copy()
         self.n_features, self.dtype = likelihood.n_features, likelihood.dtype
         self.evaluations = 0
