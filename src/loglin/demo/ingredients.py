@@ -3,7 +3,7 @@
     pattern ──► segments with a label ──► tokens in IOB2 ──► letter case, typos
 
 Labels are QTY, UNIT, NAME, PREP (what is done to it) and COMMENT; punctuation and linking words are O. The
-words and patterns are in ingredients_lexicon.py. Many words have two readings that only the context tells
+words and patterns are in lexicon.toml. Many words have two readings that only the context tells
 apart, and the test part also has words and patterns that the training part never shows.
 """
 
