@@ -16,7 +16,7 @@ import numpy as np
 
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
-from loglin.evaluation.sequences import Codes, sentence_counts
+from loglin.evaluation.sequences import Codes, coded_sentences, sentence_counts
 
 Labels = Sequence[Sequence[Any]]  # for every sentence the label of every token
 
@@ -241,7 +241,7 @@ def score_interval(parts: np.ndarray, resamples: int = 1000, seed: int = 0) -> t
 @dataclass(frozen=True)
 class _Pair:
     gold: Codes  # (N,)
-    guesses: tuple[Codes, Codes]
+    guesses: list[Codes]  # of the two outputs
     names: list[str]  # of the codes
     offsets: Codes  # (S + 1,)
 
@@ -356,13 +356,10 @@ def _align(gold: Labels, first: Labels, second: Labels) -> _Pair:
                     f"sentence {number} has {len(right)} gold labels but {len(guess)} in the {name} output: "
                     "give one label per token"
                 )
-    codes: dict[str, int] = {}
-    arrays = [
-        np.array([codes.setdefault(str(y), len(codes)) for sentence in labels for y in sentence], dtype=np.int64)
-        for labels in (gold, first, second)
-    ]
-    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in gold], dtype=np.int64)))
-    return _Pair(arrays[0], (arrays[1], arrays[2]), list(codes), offsets)
+    names, codes, offsets = coded_sentences(
+        *([[str(y) for y in sentence] for sentence in labels] for labels in (gold, first, second))
+    )
+    return _Pair(codes[0], codes[1:], names, offsets)
 
 
 def _require_one_scheme(pair: _Pair) -> None:
