@@ -46,6 +46,9 @@ HELD_OUT_UNITS = set(_parts(_TEXT["held_out_units"]))
 UNIT_MODIFIERS, SIZES, BRANDS, COMMENTS, REMARKS = (
     _entries(_TEXT[name]) for name in ("unit_modifiers", "sizes", "brands", "comments", "remarks")
 )
+DRAWN = {"size": SIZES, "brand": BRANDS, "comment": COMMENTS}  # what fills a slot as it is
+EQUAL = {name: _parts(text) for name, text in _TEXT["equal"].items()}  # of which none is drawn more often
+PLURALS: dict[str, str] = _TEXT["plurals"]  # irregular ones
 _PREPARATIONS = {name: (_entries(of["before"]), _entries(of["after"])) for name, of in _TEXT["preparations"].items()}
 KINDS = tuple(
     Kind(_entries(kind["names"]), kind["share"], kind["counted"], _parts(kind["units"]),
