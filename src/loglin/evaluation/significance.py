@@ -112,7 +112,8 @@ class Comparison:
 
     def report(self) -> str:
         """The scores, the difference with its interval, the three tests and the verdict."""
-        name = f"{'F1' if self.metric == 'f1' else 'accuracy'} of {self._counted()}"
+        name = f"F1 of {self.unit}s" if self.metric == "f1" else "accuracy of tokens"
+        mistakes = "brackets" if self.unit == "bracket" else "labels"
         width = max(map(len, (*self.names, "difference")))
         m, t, b = self.mcnemar, self.t_test, self.bootstrap
         lines = [
@@ -123,19 +124,13 @@ class Comparison:
             f"{100 * self.interval[0]:+.2f} to {100 * self.interval[1]:+.2f}",
             f"McNemar, {m.unit}s:  p = {_shown(m.p)}  (only the first right {m.only_first:,}, only the second "
             f"{m.only_second:,}; chi-square {m.chi2:.2f}, p = {_shown(m.chi2_p)})",
-            f"paired t-test:       p = {_shown(t.p)}  (wrong {self._mistakes()} a sentence fewer in the first "
+            f"paired t-test:       p = {_shown(t.p)}  (wrong {mistakes} a sentence fewer in the first "
             f"{t.mean:+.4f}; t = {'none, no variation' if t.t is None else f'{t.t:.2f}'}, {t.freedom:,} degrees of "
             "freedom)",
             f"paired bootstrap:    p = {_shown(b.p)}  ({b.resamples:,} resamples of the sentences, seed {b.seed})",
             self.verdict(),
         ]
         return "\n".join(lines)
-
-    def _counted(self) -> str:
-        return f"{self.unit}s" if self.metric == "f1" else "tokens"
-
-    def _mistakes(self) -> str:
-        return "brackets" if self.unit == "bracket" else "labels"
 
 
 def compare(

@@ -5,11 +5,11 @@ sizes × criteria × priors ──► ambiguous words tagged correctly ──►
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from loglin.reproduce.table import Drawings, Progress, Row, Table
-from loglin.reproduce.unlabeled_tagging import CRF, EM, HMM, MAX_ITER, Curve, Data, contrastive, curve, draw, load
+from loglin.reproduce.unlabeled_tagging import CRF, EM, HMM, MAX_ITER, Data, contrastive, curve, draw, load
 
 DRAWS = True
 SIZES = (12_000, 24_000, 48_000, 96_000)  # words; the sample has fewer than the last without the development text
@@ -63,7 +63,8 @@ def make_table(
         rows.append(found.random(size, True))
         rows.append(Row(f"text, {size}", "ambiguous words", None, report.ambiguous, f"of {report.tokens:,}"))
     words = ", ".join(f"{data.training.n_words:,}" for data in sizes)
-    remarks = [f"Most frequent errors of the selected models at {size}, each with its tokens. {_errors(curves)}"]
+    errors = " ".join(f"{name}, {curves[name].errors()}." for name in (TRANS1.name, *(c.name for c in EM)))
+    remarks = [f"Most frequent errors of the selected models at {size}, each with its tokens. {errors}"]
     remarks += [
         remark.format(words=words, development=sizes[-1].development.n_words, max_iter=MAX_ITER) for remark in REMARKS
     ]
@@ -71,8 +72,3 @@ def make_table(
     drawings: Drawings = {"priors": partial(draw, title=title, curves=curves)}
     heading = "Tagging without labels: contrastive estimation and EM by size of the text"
     return Table("contrastive-figure2", heading, rows, remarks, drawings)
-
-
-def _errors(curves: Mapping[str, Curve]) -> str:
-    shown = (TRANS1.name, *(criterion.name for criterion in EM))
-    return " ".join(f"{name}, {curves[name].errors()}." for name in shown)

@@ -278,7 +278,10 @@ def draw(path: Path, title: str, curves: Mapping[str, Curve]) -> None:
         path,
         title,
         {
-            name: ([_place(run.strength) for run in c.runs], [run.accuracy(True) for run in c.runs])
+            name: (
+                [min(max(run.strength, NO_SMOOTHING), NO_PRIOR) for run in c.runs],
+                [run.accuracy(True) for run in c.runs],
+            )
             for name, c in curves.items()
         },
         "σ² of the prior; of HMMs λ",
@@ -292,7 +295,3 @@ def draw(path: Path, title: str, curves: Mapping[str, Curve]) -> None:
 def file_word(name: str) -> str:
     """What the file of a figure is called by."""
     return name.replace("≥ ", "").replace(" ", "-")
-
-
-def _place(strength: float) -> float:
-    return min(max(strength, NO_SMOOTHING), NO_PRIOR)
