@@ -3,7 +3,7 @@
     pattern ──► segments with a label ──► tokens in IOB2 ──► letter case, typos
 
 Labels are QTY, UNIT, NAME, PREP (what is done to it) and COMMENT; punctuation and linking words are O. The
-words and patterns are in ingredients_lexicon.py. Many words have two readings that only the context tells
+words and patterns are in lexicon.toml. Many words have two readings that only the context tells
 apart, and the test part also has words and patterns that the training part never shows.
 """
 
@@ -74,7 +74,7 @@ def _segments(pattern: str) -> tuple[tuple[str, str], ...]:
 
 
 class _Filler:
-    """Chooses a pattern for one line and fills its slots; a slot {unit} is filled by the method `unit`."""
+    """Chooses a pattern for one line and fills its slots: {weight} from the lexicon, {unit} by the method `unit`."""
 
     _slot = re.compile(r"\{(\w+)\}")
 
@@ -89,7 +89,12 @@ class _Filler:
         self.pieced_name, self.piece_units = rng.choice(lexicon.PIECES)
 
     def fill(self, template: str) -> str:
-        return self._slot.sub(lambda match: getattr(self, match[1])(), template)
+        return self._slot.sub(lambda match: self._filled(match[1]), template)
+
+    def _filled(self, slot: str) -> str:
+        if slot in lexicon.EQUAL:
+            return self.rng.choice(lexicon.EQUAL[slot])
+        return self._pick(lexicon.DRAWN[slot]) if slot in lexicon.DRAWN else getattr(self, slot)()
 
     def pattern(self) -> str:
         draw = self.rng.random()
@@ -123,17 +128,13 @@ class _Filler:
         if self.counting:
             text, self.many = _count(self.rng)
         elif self.measure in ("gram", "milliliter"):
-            text, self.many = self.rng.choice(_METRIC), True
+            text, self.many = self.rng.choice(lexicon.EQUAL["metric"]), True
         else:
             text, self.many = _quantity(self.rng)
         return text
 
-    def number(self) -> str:
-        return self.rng.choice(("2", "3", "4", "6", "8", "10", "12", "14", "14.5", "15", "16", "28", "400", "1 1/2"))
-
     def hyphenated(self) -> str:
-        size, weight = self.rng.choice((6, 8, 10, 12, 14, 14.5, 15, 16, 28)), self.rng.choice(("ounce", "oz"))
-        return f"{size}-{weight}"
+        return f"{self.rng.choice(lexicon.EQUAL['package_size'])}-{self.rng.choice(('ounce', 'oz'))}"
 
     def unit(self) -> str:
         return self._unit_form(self.measure)
@@ -142,16 +143,7 @@ class _Filler:
         return self._unit_form(self._pick_unit(self.piece_units))
 
     def holder(self) -> str:
-        return self._unit_form(self.rng.choice(("can", "can", "can", "jar", "package", "bag", "box", "tin", "bottle")))
-
-    def weight(self) -> str:
-        return self.rng.choice(("oz", "ounce", "ounces", "oz.", "g", "grams", "lb", "pound"))
-
-    def volume(self) -> str:
-        return self.rng.choice(("cups", "cup", "tablespoons", "tbsp", "quarts", "ml"))
-
-    def spoons(self) -> str:
-        return self.rng.choice(("tablespoons", "teaspoons", "drops", "cups", "sprigs", "slices", "leaves", "dashes"))
+        return self._unit_form(self.rng.choice(lexicon.EQUAL["container"]))
 
     def sizes(self) -> str:
         return self.rng.choice(("large", "medium", "small")) + self.rng.choice((" ones", "", " pieces", " cloves"))
@@ -160,9 +152,6 @@ class _Filler:
         if self.measure in ("cup", "teaspoon", "tablespoon", "pinch"):
             return self._pick(lexicon.UNIT_MODIFIERS)
         return self.rng.choice(("large", "small"))
-
-    def size(self) -> str:
-        return self._pick(lexicon.SIZES)
 
     def name(self) -> str:
         name = self._pick(self.kind.names)
@@ -184,17 +173,11 @@ class _Filler:
         fruit = self.rng.choice(("lemon", "lime", "orange", "lemon", "grapefruit"))
         return _plural(fruit) if self.many else fruit
 
-    def brand(self) -> str:
-        return self._pick(lexicon.BRANDS)
-
     def before(self) -> str:
         return self._pick(self.kind.before)
 
     def after(self) -> str:
         return self._pick(self.kind.after)
-
-    def comment(self) -> str:
-        return self._pick(lexicon.COMMENTS)
 
     def remark(self) -> str:
         return self.fill(self._pick(lexicon.REMARKS))
@@ -220,40 +203,20 @@ class _Filler:
         return self.rng.choices([text for _, text in table], [weight for weight, _ in table])[0]
 
 
-_FRACTIONS = ("1/2", "1/4", "3/4", "1/3", "2/3", "1/8")
-_WHOLE = ("1", "2", "1", "3", "4", "2", "6", "1", "5", "8", "2", "1")
-_SIGNS = ("½", "¼", "¾", "⅓", "⅔", "⅛")
-_WORDS = (
-    "one",
-    "two",
-    "three",
-    "four",
-    "six",
-    "a",
-    "a couple",
-    "several",
-    "half a",
-    "a dozen",
-    "a few",
-    "an",
-)
-_METRIC = ("100", "250", "500", "125", "150", "200", "50", "75", "350", "12.5", "30", "80 to 100")
-
-
 def _quantity(rng: random.Random) -> tuple[str, bool]:
     """A measured quantity as people write it, and whether it is more than one."""
     shape = rng.random()
-    whole = rng.choice(_WHOLE)
+    whole = rng.choice(lexicon.EQUAL["whole"])
     if shape < 0.22:
-        return rng.choice(_FRACTIONS), False
+        return rng.choice(lexicon.EQUAL["fractions"]), False
     if shape < 0.36:
-        return f"{whole} {rng.choice(_FRACTIONS)}", True
+        return f"{whole} {rng.choice(lexicon.EQUAL['fractions'])}", True
     if shape < 0.41:
-        return rng.choice(_SIGNS), False
+        return rng.choice(lexicon.EQUAL["signs"]), False
     if shape < 0.45:
-        return whole + rng.choice(("", " ")) + rng.choice(_SIGNS), True
+        return whole + rng.choice(("", " ")) + rng.choice(lexicon.EQUAL["signs"]), True
     if shape < 0.47:
-        return f"{whole} and {rng.choice(_FRACTIONS)}", True
+        return f"{whole} and {rng.choice(lexicon.EQUAL['fractions'])}", True
     if shape < 0.50:
         return rng.choice(("1.5", "2.5", "0.5", "1.25", "0.75")), True
     if shape < 0.515:
@@ -264,34 +227,25 @@ def _quantity(rng: random.Random) -> tuple[str, bool]:
 def _count(rng: random.Random) -> tuple[str, bool]:
     """A number of things as people write it, and whether it is more than one."""
     shape = rng.random()
-    whole = rng.choice(_WHOLE)
+    whole = rng.choice(lexicon.EQUAL["whole"])
     if shape < 0.76:
         return whole, whole != "1"
     if shape < 0.88:
         more = str(int(whole) + rng.randint(1, 2))
         return whole + rng.choice(("-", " to ", " - ", "–", " or ")) + more, True
     if shape < 0.95:
-        word = rng.choice(_WORDS)
+        word = rng.choice(lexicon.EQUAL["words"])
         return word, word not in ("one", "a", "an", "half a")
     if shape < 0.97:
         return rng.choice(("1/2", "½", "1 1/2")), False
     return f"{rng.choice(('about', 'approx', 'roughly'))} {whole}", whole != "1"
 
 
-_IRREGULAR = {
-    "leaf": "leaves",
-    "loaf": "loaves",
-    "mango": "mangoes",
-    "tomato": "tomatoes",
-    "potato": "potatoes",
-}
-
-
 def _plural(name: str) -> str:
     words = name.split(" ")
     last = words[-1]
-    if last in _IRREGULAR:
-        last = _IRREGULAR[last]
+    if last in lexicon.PLURALS:
+        last = lexicon.PLURALS[last]
     elif last.endswith(("ch", "sh", "s", "x")):
         last = last if last.endswith("s") else last + "es"
     elif last.endswith("rry"):

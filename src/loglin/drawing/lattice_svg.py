@@ -68,7 +68,7 @@ def svg(drawing: LatticeDrawing, title: str) -> str:
         'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0.5 L8 4 L0 7.5 z"/></marker></defs>',
         '<g fill="none" stroke="black" marker-end="url(#head)">',
         f'<path d="M{-2.6 * RADIUS:.1f} 0 L{-RADIUS:.1f} 0"/>',
-        *(_curve(*_trimmed(arc), 2.0 if pair in own else 1.0) for pair, arc in picture.arcs.items()),
+        *(_curve(arc, 2.0 if pair in own else 1.0) for pair, arc in picture.arcs.items()),
         "</g>",
         *(_circle(q, place, drawing) for q, place in enumerate(picture.places.tolist())),
         *(_text(label, pair in own) for pair, label in picture.labels.items()),
@@ -160,16 +160,12 @@ def _points(arc: np.ndarray) -> np.ndarray:
     return _at(arc, _WAY)
 
 
-def _trimmed(arc: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _curve(arc: np.ndarray, width: float) -> str:
     """The arc from circle to circle."""
     begin, control, end = arc
     first, last = control - begin, control - end
-    begin = begin + first * RADIUS / np.linalg.norm(first)
-    return begin, control, end + last * RADIUS / np.linalg.norm(last)
-
-
-def _curve(begin: np.ndarray, control: np.ndarray, end: np.ndarray, width: float) -> str:
-    (a, b), (c, d), (e, f) = begin, control, end
+    (a, b), (c, d) = begin + first * RADIUS / np.linalg.norm(first), control
+    e, f = end + last * RADIUS / np.linalg.norm(last)
     return f'<path d="M{a:.1f} {b:.1f} Q{c:.1f} {d:.1f} {e:.1f} {f:.1f}" stroke-width="{width:g}"/>'
 
 

@@ -12,7 +12,7 @@ The   cat       sleeps
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from loglin.corpus.trees import Tree
 from loglin.drawing.svg import columns, printable
@@ -31,9 +31,9 @@ class TreeNode:
 
     label: str
     word: str | None
-    n_children: int
     depth: int  # from 0
     mark: float | str | None
+    children: list[int] = field(default_factory=list)  # their places in the list of all nodes
 
     @property
     def note(self) -> str:
@@ -59,15 +59,21 @@ def draw(tree: Tree, width: int = 80, marks: Marks | None = None) -> str:
 
 def nodes_of(tree: Tree, marks: Marks | None = None) -> list[TreeNode]:
     """All nodes, top-down and left to right, with their marks."""
-    nodes, depths = tree.nodes(), _depths(tree)
-    spans = iter(tree.spans())
-    found, position = [], 0
-    for node, depth in zip(nodes, depths, strict=True):
+    found: list[TreeNode] = []
+    spans, position = iter(tree.spans()), 0
+    ahead = [(tree, -1)]  # nodes with the places of their parents
+    while ahead:
+        node, parent = ahead.pop()
         _, i, j = next(spans) if node.word is None else ("", position, position + 1)
         position += node.word is not None
         mark = None if marks is None else marks.get((node.label, i, j), marks.get((i, j)))
         word = None if node.word is None else printable(node.word)
-        found.append(TreeNode(printable(node.label) or NAMELESS, word, len(node.children), depth, mark))
+        depth = 0
+        if parent >= 0:
+            found[parent].children.append(len(found))
+            depth = found[parent].depth + 1
+        ahead += [(child, len(found)) for child in reversed(node.children)]
+        found.append(TreeNode(printable(node.label) or NAMELESS, word, depth, mark))
     return found
 
 
@@ -79,44 +85,23 @@ def layout(
     ``extents`` are what a node's own text needs left and right of its center. Every subtree has a stretch of its own,
     and a node stands in the middle between its first and its last child.
     """
+    left, right = (list(sides) for sides in zip(*map(extents, nodes), strict=True))  # of the whole subtree in the end
     offsets = [0] * len(nodes)  # of a node's center from that of its parent
-    built: list[tuple[int, int, int]] = []  # node, left and right extent of the subtrees to the right, nearest last
     for number in range(len(nodes) - 1, -1, -1):
-        left, right = extents(nodes[number])
-        below = built[: -nodes[number].n_children - 1 : -1]
-        if below:
-            del built[-len(below) :]
-            places, end = [], 0
-            for _, l, r in below:
-                places.append(end + l)
-                end += l + r + gap
+        places, end = [], 0
+        for child in nodes[number].children:
+            places.append(end + left[child])
+            end += left[child] + right[child] + gap
+        if places:
             center = (places[0] + places[-1]) // 2
-            for (child, _, _), place in zip(below, places, strict=True):
+            for child, place in zip(nodes[number].children, places, strict=True):
                 offsets[child] = place - center
-            left, right = max(left, center), max(right, end - gap - center)
-        built.append((number, left, right))
-    _, left, right = built[0]
-    return _absolute(nodes, offsets, left), left + right
-
-
-def _absolute(nodes: Sequence[TreeNode], offsets: Sequence[int], first: int) -> list[int]:
-    """Centers from the offsets of children; ``first`` is the topmost node's."""
-    path: list[int] = []  # centers of the nodes above
-    centers = []
-    for node, offset in zip(nodes, offsets, strict=True):
-        del path[node.depth :]
-        centers.append(path[-1] + offset if path else first)
-        path.append(centers[-1])
-    return centers
-
-
-def _depths(tree: Tree) -> list[int]:
-    found, ahead = [], [(tree, 0)]
-    while ahead:
-        node, depth = ahead.pop()
-        found.append(depth)
-        ahead += [(child, depth + 1) for child in reversed(node.children)]
-    return found
+            left[number], right[number] = max(left[number], center), max(right[number], end - gap - center)
+    centers = [left[0]] * len(nodes)
+    for node, center in zip(nodes, centers, strict=True):  # parents stand before their children
+        for child in node.children:
+            centers[child] = center + offsets[child]
+    return centers, left[0] + right[0]
 
 
 # ---------------------------------------------------------------------- in the terminal
@@ -131,28 +116,15 @@ def _extents(node: TreeNode) -> tuple[int, int]:
 def _top_down(nodes: Sequence[TreeNode], centers: Sequence[int]) -> str:
     deepest = max(node.depth for node in nodes)
     rows: list[list[tuple[int, str]]] = [[] for _ in range(2 * deepest + 3)]  # of each row (column, text)
-    below = _children(nodes)
-    for number, (node, center) in enumerate(zip(nodes, centers, strict=True)):
+    for node, center in zip(nodes, centers, strict=True):
         _write(rows[2 * node.depth], center, node.line)
         if node.word is None:
-            rows[2 * node.depth + 1].append(_branches(center, [centers[child] for child in below[number]]))
+            rows[2 * node.depth + 1].append(_branches(center, [centers[child] for child in node.children]))
             continue
         for row in rows[2 * node.depth + 1 : -1]:
             row.append((center, "│"))
         _write(rows[-1], center, node.word)
     return "\n".join(map(_joined, rows))
-
-
-def _children(nodes: Sequence[TreeNode]) -> list[list[int]]:
-    """The numbers of every node's children."""
-    below: list[list[int]] = [[] for _ in nodes]
-    path: list[int] = []
-    for number, node in enumerate(nodes):
-        del path[node.depth :]
-        if path:
-            below[path[-1]].append(number)
-        path.append(number)
-    return below
 
 
 def _write(row: list[tuple[int, str]], center: int, text: str) -> None:
@@ -181,22 +153,14 @@ def _joined(row: Sequence[tuple[int, str]]) -> str:
 
 
 def _indented(nodes: Sequence[TreeNode]) -> str:
-    last = _are_last(nodes)
+    last = {0, *(node.children[-1] for node in nodes if node.children)}
     lines = []
     path: list[str] = []  # what stands before the children of the nodes above
-    for node, final in zip(nodes, last, strict=True):
+    for number, node in enumerate(nodes):
+        final = number in last
         del path[node.depth :]
         branch = "" if not path else "└─ " if final else "├─ "
         text = node.line if node.word is None else f"{node.line} {node.word}"
         lines.append("".join(path[1:]) + branch + text)
         path.append("   " if final else "│  ")
     return "\n".join(lines)
-
-
-def _are_last(nodes: Sequence[TreeNode]) -> list[bool]:
-    """Whether each node is its parent's last child."""
-    last = [True] * len(nodes)
-    for children in _children(nodes):
-        for child in children[:-1]:
-            last[child] = False
-    return last

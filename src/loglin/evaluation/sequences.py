@@ -4,7 +4,7 @@ codes (N,) ──► letter and type of every token ──► starts (N,), stops
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -89,29 +89,40 @@ def evaluate(
     bounds = _checked_offsets(offsets, gold, predicted)
     if tokens_only or schemes.detect(label_names) is None:
         unit, names = "token", list(label_names)
-        support, found, correct = _count_tokens(gold, predicted, len(names))
+        coded = (gold, predicted, gold[gold == predicted])
     else:
         unit = "phrase"
-        names, support, found, correct = _count_phrases(gold, predicted, label_names, bounds)
-    by_type = {
-        names[i]: scores_of(int(support[i]), int(found[i]), int(correct[i]))
-        for i in sorted(range(len(names)), key=names.__getitem__)
-        if support[i] or found[i]
-    }
-    total = scores_of(int(support.sum()), int(found.sum()), int(correct.sum()))
+        names, types, gold_start, start, agree = _matched_phrases(gold, predicted, label_names, bounds)
+        coded = (types[gold[gold_start]], types[predicted[start]], types[predicted[start[agree]]])
+    counts = np.stack([np.bincount(codes, minlength=len(names)) for codes in coded], axis=1)
     wrong = np.concatenate(([0], np.cumsum(gold != predicted)))  # (N + 1,) mistakes before each token
-    sentences = len(bounds) - 1
-    spotless = int(np.count_nonzero(wrong[bounds[1:]] == wrong[bounds[:-1]]))
+    spotless = wrong[bounds[1:]] == wrong[bounds[:-1]]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return _evaluation(unit, [names[i] for i in order], counts[order], gold == predicted, spotless)
+
+
+def evaluate_label_sets(gold: np.ndarray, predicted: np.ndarray, label_names: Sequence[str]) -> Evaluation:
+    """Compare label sets, (examples, labels) bool: precision, recall and F1 are over all pairs (micro averages)."""
+    counts = np.stack([sets.sum(axis=0) for sets in (gold, predicted, gold & predicted)], axis=1)
+    agree = gold == predicted
+    scores = _evaluation("label", [str(name) for name in label_names], counts, agree, agree.all(axis=1))
+    return replace(scores, tokens=len(gold))
+
+
+def _evaluation(unit: str, names: Sequence[str], counts: Codes, right: np.ndarray, spotless: np.ndarray) -> Evaluation:
+    """The scores from support, found and correct of every type (K, 3), and from what is right: tokens, sentences."""
+    by_type = {name: scores_of(*row) for name, row in zip(names, counts.tolist(), strict=True) if row[0] or row[1]}
+    total = scores_of(*counts.sum(axis=0).tolist())
     return Evaluation(
         unit=unit,
-        accuracy=ratio(len(gold) - int(wrong[-1]), len(gold)),
+        accuracy=ratio(int(right.sum()), right.size),
         precision=total["precision"],
         recall=total["recall"],
         f1=total["f1"],
         macro_f1=ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
-        sentence_accuracy=ratio(spotless, sentences),
-        sentences=sentences,
-        tokens=len(gold),
+        sentence_accuracy=ratio(int(spotless.sum()), len(spotless)),
+        sentences=len(spotless),
+        tokens=right.size,
         phrases=total["support"],
         found=total["found"],
         correct=total["correct"],
@@ -129,13 +140,19 @@ def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[
                 f"sentence {number} has {len(right)} gold labels but {len(guess)} predicted ones: "
                 "give one label per token"
             )
-    codes: dict[str, int] = {}
-    gold_codes = [codes.setdefault(label, len(codes)) for sentence in gold for label in sentence]
-    predicted_codes = [codes.setdefault(label, len(codes)) for sentence in predicted for label in sentence]
-    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in gold], dtype=np.int64)))
-    return evaluate(
-        np.array(gold_codes, dtype=np.int64), np.array(predicted_codes, dtype=np.int64), list(codes), offsets
-    )
+    names, codes, offsets = coded_sentences(gold, predicted)
+    return evaluate(codes[0], codes[1], names, offsets)
+
+
+def coded_sentences(*outputs: Sequence[Sequence[Any]]) -> tuple[list[str], list[Codes], Codes]:
+    """The labels of outputs for the same sentences, the codes (N,) of each output, sentence offsets (S + 1,)."""
+    number: dict[str, int] = {}
+    codes: list[Codes] = [
+        np.array([number.setdefault(y, len(number)) for sentence in labels for y in sentence], dtype=np.int64)
+        for labels in outputs
+    ]
+    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in outputs[0]], dtype=np.int64)))
+    return list(number), codes, offsets
 
 
 def sentence_counts(gold: Codes, predicted: Codes, label_names: Sequence[str], offsets: npt.ArrayLike) -> Codes:
@@ -151,28 +168,6 @@ def sentence_counts(gold: Codes, predicted: Codes, label_names: Sequence[str], o
         places = (support, found, found[agree])  # where phrases start
     sentence = [np.searchsorted(bounds, place, side="right") - 1 for place in places]
     return np.stack([np.bincount(s, minlength=len(bounds) - 1) for s in sentence], axis=1)
-
-
-def _count_tokens(gold: Codes, predicted: Codes, labels: int) -> tuple[Codes, Codes, Codes]:
-    right = gold[gold == predicted]
-    return (
-        np.bincount(gold, minlength=labels),
-        np.bincount(predicted, minlength=labels),
-        np.bincount(right, minlength=labels),
-    )
-
-
-def _count_phrases(
-    gold: Codes, predicted: Codes, label_names: Sequence[str], bounds: Codes
-) -> tuple[list[str], Codes, Codes, Codes]:
-    """The type names (K,), and of each type the gold, the predicted and the agreeing phrases."""
-    names, types, gold_start, start, agree = _matched_phrases(gold, predicted, label_names, bounds)
-    return (
-        names,
-        np.bincount(types[gold[gold_start]], minlength=len(names)),
-        np.bincount(types[predicted[start]], minlength=len(names)),
-        np.bincount(types[predicted[start[agree]]], minlength=len(names)),
-    )
 
 
 def _matched_phrases(
@@ -265,30 +260,3 @@ def best_threshold(values: np.ndarray, has: np.ndarray) -> float:
     best = int(np.argmax(np.where(last, f1, -1.0)))
     below = ranked[best + 1] if best + 1 < len(ranked) and np.isfinite(ranked[best + 1]) else ranked[best]
     return float((ranked[best] + below) / 2)
-
-
-def evaluate_label_sets(gold: np.ndarray, predicted: np.ndarray, label_names: Sequence[str]) -> Evaluation:
-    """Compare label sets, (examples, labels) bool: precision, recall and F1 are over all pairs (micro averages)."""
-    support, found, correct = gold.sum(axis=0), predicted.sum(axis=0), (gold & predicted).sum(axis=0)
-    by_type = {
-        str(name): scores_of(int(s), int(f), int(c))
-        for name, s, f, c in zip(label_names, support, found, correct, strict=True)
-        if s or f
-    }
-    total = scores_of(int(support.sum()), int(found.sum()), int(correct.sum()))
-    agree = gold == predicted
-    return Evaluation(
-        unit="label",
-        accuracy=ratio(int(agree.sum()), agree.size),
-        precision=total["precision"],
-        recall=total["recall"],
-        f1=total["f1"],
-        macro_f1=ratio(sum(row["f1"] for row in by_type.values()), len(by_type)),
-        sentence_accuracy=ratio(int(agree.all(axis=1).sum()), len(gold)),
-        sentences=len(gold),
-        tokens=len(gold),
-        phrases=total["support"],
-        found=total["found"],
-        correct=total["correct"],
-        by_type=by_type,
-    )

@@ -16,7 +16,7 @@ import numpy as np
 
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
-from loglin.evaluation.sequences import Codes, sentence_counts
+from loglin.evaluation.sequences import Codes, coded_sentences, sentence_counts
 
 Labels = Sequence[Sequence[Any]]  # for every sentence the label of every token
 
@@ -112,7 +112,8 @@ class Comparison:
 
     def report(self) -> str:
         """The scores, the difference with its interval, the three tests and the verdict."""
-        name = f"{'F1' if self.metric == 'f1' else 'accuracy'} of {self._counted()}"
+        name = f"F1 of {self.unit}s" if self.metric == "f1" else "accuracy of tokens"
+        mistakes = "brackets" if self.unit == "bracket" else "labels"
         width = max(map(len, (*self.names, "difference")))
         m, t, b = self.mcnemar, self.t_test, self.bootstrap
         lines = [
@@ -123,19 +124,13 @@ class Comparison:
             f"{100 * self.interval[0]:+.2f} to {100 * self.interval[1]:+.2f}",
             f"McNemar, {m.unit}s:  p = {_shown(m.p)}  (only the first right {m.only_first:,}, only the second "
             f"{m.only_second:,}; chi-square {m.chi2:.2f}, p = {_shown(m.chi2_p)})",
-            f"paired t-test:       p = {_shown(t.p)}  (wrong {self._mistakes()} a sentence fewer in the first "
+            f"paired t-test:       p = {_shown(t.p)}  (wrong {mistakes} a sentence fewer in the first "
             f"{t.mean:+.4f}; t = {'none, no variation' if t.t is None else f'{t.t:.2f}'}, {t.freedom:,} degrees of "
             "freedom)",
             f"paired bootstrap:    p = {_shown(b.p)}  ({b.resamples:,} resamples of the sentences, seed {b.seed})",
             self.verdict(),
         ]
         return "\n".join(lines)
-
-    def _counted(self) -> str:
-        return f"{self.unit}s" if self.metric == "f1" else "tokens"
-
-    def _mistakes(self) -> str:
-        return "brackets" if self.unit == "bracket" else "labels"
 
 
 def compare(
@@ -241,7 +236,7 @@ def score_interval(parts: np.ndarray, resamples: int = 1000, seed: int = 0) -> t
 @dataclass(frozen=True)
 class _Pair:
     gold: Codes  # (N,)
-    guesses: tuple[Codes, Codes]
+    guesses: list[Codes]  # of the two outputs
     names: list[str]  # of the codes
     offsets: Codes  # (S + 1,)
 
@@ -356,13 +351,10 @@ def _align(gold: Labels, first: Labels, second: Labels) -> _Pair:
                     f"sentence {number} has {len(right)} gold labels but {len(guess)} in the {name} output: "
                     "give one label per token"
                 )
-    codes: dict[str, int] = {}
-    arrays = [
-        np.array([codes.setdefault(str(y), len(codes)) for sentence in labels for y in sentence], dtype=np.int64)
-        for labels in (gold, first, second)
-    ]
-    offsets = np.concatenate(([0], np.cumsum([len(sentence) for sentence in gold], dtype=np.int64)))
-    return _Pair(arrays[0], (arrays[1], arrays[2]), list(codes), offsets)
+    names, codes, offsets = coded_sentences(
+        *([[str(y) for y in sentence] for sentence in labels] for labels in (gold, first, second))
+    )
+    return _Pair(codes[0], codes[1:], names, offsets)
 
 
 def _require_one_scheme(pair: _Pair) -> None:

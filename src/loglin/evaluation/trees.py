@@ -165,7 +165,9 @@ def evaluate_trees(
     scores = score_sentences(gold, found, conventions, complete)
     scores = [s for s in scores if max_length is None or s.length <= max_length]
     counted = [s for s in scores if conventions.errors_count or not s.error]
-    bands = sorted({(s.length - 1) // BAND for s in counted})
+    bands: dict[int, list[SentenceScore]] = {}
+    for s in sorted(counted, key=lambda s: s.length):
+        bands.setdefault((s.length - 1) // BAND, []).append(s)
     total = _row(counted)
     words = sum(s.words for s in counted)
     return ParseReport(
@@ -189,7 +191,7 @@ def evaluate_trees(
         correct=total["correct"],
         by_label=_by_label(counted) if conventions.labeled else {},
         up_to={f"≤ {n}": _row([s for s in counted if s.length <= n]) for n in lengths} | {"all": total},
-        by_length={f"{BAND * b + 1}–{BAND * (b + 1)}": _row(_band(counted, b)) for b in bands},
+        by_length={f"{BAND * b + 1}–{BAND * (b + 1)}": _row(band) for b, band in bands.items()},
         conventions=conventions,
         scores=tuple(counted),
     )
@@ -344,10 +346,6 @@ def _by_label(scores: Sequence[SentenceScore]) -> dict[str, dict[str, Any]]:
         gold, found, correct = gold + s.gold, found + s.found, correct + s.correct
     labels = sorted(gold.keys() | found.keys(), key=lambda label: (-gold[label], -found[label], label))
     return {label: scores_of(gold[label], found[label], correct[label]) for label in labels}
-
-
-def _band(scores: Sequence[SentenceScore], band: int) -> list[SentenceScore]:
-    return [s for s in scores if (s.length - 1) // BAND == band]
 
 
 def _table(what: str, rows: dict[str, dict[str, Any]], more: dict[str, str]) -> list[str]:

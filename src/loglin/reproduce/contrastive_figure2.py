@@ -5,11 +5,11 @@ sizes × criteria × priors ──► ambiguous words tagged correctly ──►
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from loglin.reproduce.table import Drawings, Row, Table
-from loglin.reproduce.unlabeled_tagging import CRF, EM, HMM, MAX_ITER, Curve, Data, contrastive, curve, draw, load
+from loglin.reproduce.table import Drawings, Progress, Row, Table
+from loglin.reproduce.unlabeled_tagging import CRF, EM, HMM, MAX_ITER, Data, contrastive, curve, draw, load
 
 DRAWS = True
 SIZES = (12_000, 24_000, 48_000, 96_000)  # words; the sample has fewer than the last without the development text
@@ -44,13 +44,13 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     data = [load(size, coarse=False) for size in (QUICK if quick else SIZES)]
     return make_table(data, QUICK_STRENGTHS if quick else None, progress, threads)
 
 
 def make_table(
-    sizes: Sequence[Data], strengths: Sequence[float] | None, progress: Callable[[str], None], threads: int | None
+    sizes: Sequence[Data], strengths: Sequence[float] | None, progress: Progress, threads: int | None
 ) -> Table:
     """``strengths`` of all priors, or the grids of the paper."""
     rows: list[Row] = []
@@ -59,9 +59,12 @@ def make_table(
         curves = {c.name: curve(c, data, strengths, size, progress, threads) for c in CRITERIA}
         for name, found in curves.items():
             rows += found.rows(f"{name}, {size}", ambiguous=True)
-        rows += _chance(curves, size)
+        report = found.runs[0].report
+        rows.append(found.random(size, True))
+        rows.append(Row(f"text, {size}", "ambiguous words", None, report.ambiguous, f"of {report.tokens:,}"))
     words = ", ".join(f"{data.training.n_words:,}" for data in sizes)
-    remarks = [f"Most frequent errors of the selected models at {size}, each with its tokens. {_errors(curves)}"]
+    errors = " ".join(f"{name}, {curves[name].errors()}." for name in (TRANS1.name, *(c.name for c in EM)))
+    remarks = [f"Most frequent errors of the selected models at {size}, each with its tokens. {errors}"]
     remarks += [
         remark.format(words=words, development=sizes[-1].development.n_words, max_iter=MAX_ITER) for remark in REMARKS
     ]
@@ -69,18 +72,3 @@ def make_table(
     drawings: Drawings = {"priors": partial(draw, title=title, curves=curves)}
     heading = "Tagging without labels: contrastive estimation and EM by size of the text"
     return Table("contrastive-figure2", heading, rows, remarks, drawings)
-
-
-def _chance(curves: Mapping[str, Curve], size: str) -> list[Row]:
-    """Guesses among the tags of the dictionary, the same under every criterion."""
-    report = curves[TRANS1.name].runs[0].report
-    assert report.random_ambiguous_accuracy is not None
-    return [
-        Row(f"random, {size}", "ambiguous", None, 100 * report.random_ambiguous_accuracy, digits=1),
-        Row(f"text, {size}", "ambiguous words", None, report.ambiguous, f"of {report.tokens:,}"),
-    ]
-
-
-def _errors(curves: Mapping[str, Curve]) -> str:
-    shown = (TRANS1.name, *(criterion.name for criterion in EM))
-    return " ".join(f"{name}, {curves[name].errors()}." for name in shown)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from loglin.reproduce.contrastive_table3 import SETTING, Curves, remarks_of, runs
-from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.table import Drawings, Progress, Row, Table
 from loglin.reproduce.unlabeled_tagging import Data, draw, file_word
 
 DRAWS = True
@@ -18,7 +17,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return make_table(*runs(quick, progress, threads))
 
 
@@ -28,10 +27,7 @@ def make_table(data: Data, curves: Curves) -> Table:
     for how, found in curves.items():
         for name, curve in found.items():
             rows += curve.rows(f"{name}, {how}", ambiguous=True)
-        report = curve.runs[0].report  # what is left to choose is the same under every criterion
-        assert report.random_ambiguous_accuracy is not None
-        note = f"{report.ambiguous:,} words"
-        rows.append(Row(f"random, {how}", "ambiguous", None, 100 * report.random_ambiguous_accuracy, note, digits=1))
+        rows.append(curve.random(how, True, note=f"{curve.runs[0].report.ambiguous:,} words"))
         drawings[file_word(how)] = partial(draw, title=how.capitalize(), curves=found)
     title = "Tagging without labels: diluted dictionaries and spelling features, ambiguous words"
     return Table("contrastive-figure3", title, rows, remarks_of(data, REMARKS), drawings)

@@ -5,9 +5,9 @@ dictionaries × criteria × priors on 24K words with 17 tags ──► all words
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 from loglin.reproduce.unlabeled_tagging import DICTIONARIES, EM, FULL, Curve, Data, contrastive, curve, load
 
 WORDS, QUICK = 24_000, 3_000
@@ -55,30 +55,19 @@ REMARKS = [
 Curves = dict[str, dict[str, Curve]]  # dictionary → criterion → curve
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return make_table(*runs(quick, progress, threads))
 
 
-def runs(quick: bool, progress: Callable[[str], None], threads: int | None) -> tuple[Data, Curves]:
+def runs(quick: bool, progress: Progress, threads: int | None) -> tuple[Data, Curves]:
     """What Table 3 and Figure 3 are made of."""
     data = load(QUICK if quick else WORDS, coarse=True)
     dictionaries, strengths = (QUICK_DICTIONARIES, QUICK_STRENGTHS) if quick else (DICTIONARIES, None)
-    return data, curves_of(data, dictionaries, strengths, progress, threads)
-
-
-def curves_of(
-    data: Data,
-    dictionaries: Iterable[str],
-    strengths: Sequence[float] | None,
-    progress: Callable[[str], None],
-    threads: int | None,
-) -> Curves:
-    """Every criterion with every dictionary; ``strengths`` of all priors, or the criteria's grids."""
     found: Curves = {}
     for how in dictionaries:
         diluted = data.diluted(how)
         found[how] = {c.name: curve(c, diluted, strengths, how, progress, threads) for c in CRITERIA}
-    return found
+    return data, found
 
 
 def make_table(data: Data, curves: Curves) -> Table:
@@ -87,7 +76,13 @@ def make_table(data: Data, curves: Curves) -> Table:
         published = (*PUBLISHED[how], PUBLISHED[how][-1])  # of EM for both starts
         for (name, c), theirs in zip(found.items(), published, strict=True):
             rows += c.rows(f"{name}, {how}", False, theirs)
-        rows += _text_rows(how, found)
+        random, ambiguous, tags = PUBLISHED_TEXT[how]
+        report = c.runs[0].report  # what the dictionary leaves to choose is the same under every criterion
+        rows += [
+            c.random(how, False, random),
+            Row(f"text, {how}", "ambiguous words", ambiguous, report.ambiguous),
+            Row(f"text, {how}", "tags per token", tags, report.tags_per_token, digits=1),
+        ]
     title = "Tagging without labels: diluted dictionaries and spelling features, all words"
     return Table("contrastive-table3", title, rows, remarks_of(data, REMARKS))
 
@@ -95,15 +90,3 @@ def make_table(data: Data, curves: Curves) -> Table:
 def remarks_of(data: Data, remarks: Sequence[str]) -> list[str]:
     sizes = {"words": data.training.n_words, "development": data.development.n_words}
     return [remark.format(**sizes) for remark in remarks]
-
-
-def _text_rows(how: str, found: Mapping[str, Curve]) -> list[Row]:
-    """What the dictionary leaves to choose, the same under every criterion."""
-    report = next(iter(found.values())).runs[0].report
-    assert report.random_accuracy is not None
-    random, ambiguous, tags = PUBLISHED_TEXT[how]
-    return [
-        Row(f"random, {how}", "all words", random, 100 * report.random_accuracy, digits=1),
-        Row(f"text, {how}", "ambiguous words", ambiguous, report.ambiguous),
-        Row(f"text, {how}", "tags per token", tags, report.tags_per_token, digits=1),
-    ]

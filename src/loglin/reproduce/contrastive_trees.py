@@ -6,7 +6,7 @@ tags of short treebank sentences × head grammar ──► brackets found withou
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from loglin.corpus.trees import Tree
 from loglin.estimators.parser import Parser
 from loglin.evaluation.trees import PUNCTUATION, Conventions, ParseReport, evaluate_trees
 from loglin.grammars.transforms import TreeCoder
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 LONGEST, LABELED = 10, 50
 NEIGHBORHOODS = ("del1word", "trans1", "delortrans1")
@@ -39,7 +39,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     iterations = QUICK_ITERATIONS if quick else ITERATIONS
     trees = tagged_trees(LONGEST)[: QUICK if quick else None]
     cut = int(0.8 * len(trees))
@@ -62,7 +62,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     return Table("contrastive-trees", title, rows, remarks)
 
 
-def few_trees(training: list[Tree], test: list[Tree], how: dict, progress: Callable[[str], None]) -> list[Row]:
+def few_trees(training: list[Tree], test: list[Tree], how: dict, progress: Progress) -> list[Row]:
     """A CRF of some trees, and a mixture of these with the sentences of the others."""
     few, rest = training[:LABELED], [tree.words() for tree in training[LABELED:]]
     known = {word for tree in few for word in tree.words()}

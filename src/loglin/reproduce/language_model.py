@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from loglin.criteria.likelihood import next_word_likelihood
 from loglin.estimators.language_model import LanguageModel
 from loglin.problems.histories import HistoryProblem, LanguageOptions
 from loglin.reproduce import figures
-from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.table import Drawings, Progress, Row, Table
 from loglin.threads import Threads
 
 DRAWS = True
@@ -37,7 +37,7 @@ REMARKS = [
     "where documents begin, so triggers look back over {trigger_window} and the cache over {window} known words.",
     "Nothing was published for this split, so there is nothing to compare with but the counted models.",
     "A pass is one value with its gradient; given is the fastest of {passes} with {threads} thread{s}, at the starting "
-    "point, of 1- to 3-grams on the same tokens. From {small:,} to {large:,} words the time grows {growth:.2f} times, "
+    "point, of 1- to 3-grams on the same tokens. From {small:,} to {large:,} words the time grows {seconds:.2f} times, "
     "the features {features:.2f} times, the words touched {touches:.2f} times: a touch takes {per_touch:.2f} times as "
     "long. The terms of plain sums grow {dense:.2f} times.",
 ]
@@ -69,7 +69,7 @@ class Pass:
     seconds: float
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     size = QUICK if quick else Size()
     text = datasets.load_text("brown")
     text = text if size.sentences is None else text.part(0, size.sentences)
@@ -93,7 +93,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     return Table("language-model", title, rows + cost, remarks, drawings)
 
 
-def _counted(training: Text, test: Text, size: Size, progress: Callable[[str], None]) -> list[Row]:
+def _counted(training: Text, test: Text, size: Size, progress: Progress) -> list[Row]:
     rows = []
     for name, criterion in (("Kneser–Ney", "kneser-ney"), ("modified Kneser–Ney", "modified-kneser-ney")):
         model = LanguageModel(criterion=criterion, vocabulary=size.vocabulary).fit(training)
@@ -102,34 +102,23 @@ def _counted(training: Text, test: Text, size: Size, progress: Callable[[str], N
     return rows
 
 
-def _log_linear(
-    training: Text, test: Text, size: Size, progress: Callable[[str], None], threads: int | None
-) -> list[Row]:
+def _log_linear(training: Text, test: Text, size: Size, progress: Progress, threads: int | None) -> list[Row]:
     """The features one kind at a time beside n-grams, then all; each model with a cache gives two rows."""
     rows, with_cache = [], []
+    chosen = {name: getattr(size, name) for name in ("vocabulary", "window", "trigger_window", "trigger_pairs")}
     everything = tuple(kind for kinds in ADDED.values() for kind in kinds)
     variants = [("1- to 3-grams", (), True), *((f"+ {name}", kinds, False) for name, kinds in ADDED.items())]
     for name, kinds, cache in [*variants, ("+ all these", everything, True)]:
-        model = _fitted(training, (*NGRAMS, *kinds), cache, size, threads)
+        features = (*NGRAMS, *kinds, "cache") if cache else (*NGRAMS, *kinds)
+        model = LanguageModel(features=features, max_iter=size.iterations, tol=0.0, threads=threads, **chosen).fit(
+            training
+        )
         plain = model.without_cache()
         rows.append(_row(name, plain.perplexity(test), plain.record_))
         if cache:
             with_cache.append(_row(f"{name}, cache", model.perplexity(test), model.record_))
         progress(f"{name}: perplexity {rows[-1].ours:.2f}, {model.record_['train_seconds']:.0f} seconds")
     return [*rows, *with_cache]
-
-
-def _fitted(training: Text, kinds: Sequence[str], cache: bool, size: Size, threads: int | None) -> LanguageModel:
-    return LanguageModel(
-        features=(*kinds, "cache") if cache else kinds,
-        vocabulary=size.vocabulary,
-        window=size.window,
-        trigger_window=size.trigger_window,
-        trigger_pairs=size.trigger_pairs,
-        max_iter=size.iterations,
-        tol=0.0,
-        threads=threads,
-    ).fit(training)
 
 
 def _row(name: str, perplexity: float, record: dict[str, Any]) -> Row:
@@ -139,7 +128,7 @@ def _row(name: str, perplexity: float, record: dict[str, Any]) -> Row:
     return Row(name, "perplexity", None, perplexity, note)
 
 
-def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress: Callable[[str], None]) -> Pass:
+def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress: Progress) -> Pass:
     options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary)
     criterion = next_word_likelihood(HistoryProblem.of(training, options, threads=Threads(threads)))
     weights, seconds = np.zeros(criterion.n_features), []
@@ -167,34 +156,19 @@ def _cost_rows(passes: Sequence[Pass]) -> list[Row]:
 
 def _growth(passes: Sequence[Pass]) -> dict[str, tuple[list[float], list[float]]]:
     xs = [float(p.vocabulary) for p in passes]
+    shown = {"seconds": "seconds", "touches": "touches", "features": "features", "dense": "terms of plain sums"}
+    return {name: (xs, [_ratio(p, passes[0], field) for p in passes]) for field, name in shown.items()}
 
-    def relative(values: list[float]) -> tuple[list[float], list[float]]:
-        return xs, [value / values[0] for value in values]
 
-    return {
-        "seconds": relative([p.seconds for p in passes]),
-        "touches": relative([float(p.touches) for p in passes]),
-        "features": relative([float(p.features) for p in passes]),
-        "terms of plain sums": relative([float(p.dense) for p in passes]),
-    }
+def _ratio(one: Pass, other: Pass, field: str) -> float:
+    return getattr(one, field) / getattr(other, field)
 
 
 def _facts(size: Size, passes: Sequence[Pass], threads: int | None) -> dict[str, Any]:
-    first, last = passes[0], passes[-1]
-    used = Threads(threads).n
-    return {
-        "vocabulary": size.vocabulary,
-        "iterations": size.iterations,
-        "window": size.window,
-        "trigger_window": size.trigger_window,
-        "passes": size.passes,
-        "threads": used,
-        "s": "" if used == 1 else "s",
-        "small": first.vocabulary,
-        "large": last.vocabulary,
-        "growth": last.seconds / first.seconds,
-        "features": last.features / first.features,
-        "touches": last.touches / first.touches,
-        "per_touch": (last.seconds / last.touches) / (first.seconds / first.touches),
-        "dense": last.dense / first.dense,
-    }
+    first, last, used = passes[0], passes[-1], Threads(threads).n
+    growth = {field: _ratio(last, first, field) for field in ("seconds", "features", "touches", "dense")}
+    vocabularies = {"small": first.vocabulary, "large": last.vocabulary}
+    per_touch = growth["seconds"] / growth["touches"]
+    return (
+        asdict(size) | growth | vocabularies | {"threads": used, "s": "" if used == 1 else "s", "per_touch": per_touch}
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,8 @@ from loglin.features.extract import TemplateExtractor
 from loglin.generative.expectations import expectations
 from loglin.generative.hmm import HMM
 from loglin.reproduce import figures, np_chunks
-from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, NAMES, Data, Features, Fit
-from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, NAMES, Features, Fit
+from loglin.reproduce.table import Drawings, Progress, Row, Table
 
 DRAWS = True
 
@@ -42,7 +42,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     data = np_chunks.load(QUICK if quick else None)
     whole = Features(data, EXTENDED, threads, progress)
     _warm_up(whole)
@@ -95,7 +95,7 @@ def _expectations(features: Features, fits: dict[str, Fit]) -> float:
 
 def _warm_up(whole: Features) -> None:
     """Compile every kernel in both precisions, so that no time includes it."""
-    features = Features(whole.data.first(50), EXTENDED, whole.threads)
+    features = replace(whole, data=whole.data.first(50), progress=lambda line: None)
     for criterion in ESTIMATORS:
         _fit(features, criterion, 1.0, max_iter=1)
         _fit(features, criterion, 1.0, **(PLAIN | {"max_iter": 1}))
@@ -105,7 +105,7 @@ def _learning_curves(whole: Features, fits: dict[str, Fit], sizes: tuple[int, ..
     """Fig. 2: test F1 by the number of training sentences."""
     found: dict[str, list[tuple[int, float]]] = {criterion: [] for criterion in fits}
     for size in sizes:
-        features = _of_first(whole, size)
+        features = replace(whole, data=whole.data.first(size))
         for criterion in fits:
             fit = _fit(features, criterion, C.get(criterion))
             found[criterion].append((size, 100 * features.score(fit.model, "test").f1))
@@ -125,7 +125,7 @@ def _trade_off(whole: Features, sizes: tuple[int, ...]) -> tuple[dict[int, dict]
     plots: dict[int, dict] = {size: {} for size in sizes}
     rows = []
     for size, lines in plots.items():
-        features = _of_first(whole, size)
+        features = replace(whole, data=whole.data.first(size))
         for criterion in ESTIMATORS:
             fits = [_fit(features, criterion, c) for c in COARSE]
             scores = [100 * fit.development.f1 for fit in fits]
@@ -135,11 +135,6 @@ def _trade_off(whole: Features, sizes: tuple[int, ...]) -> tuple[dict[int, dict]
                 for c, f1, fit in zip(COARSE, scores, fits, strict=True)
             ]
     return plots, rows
-
-
-def _of_first(whole: Features, size: int) -> Features:
-    data: Data = whole.data.first(size)
-    return Features(data, EXTENDED, whole.threads, whole.progress)
 
 
 def _fit(features: Features, criterion: str, c: float | None, **options: Any) -> Fit:

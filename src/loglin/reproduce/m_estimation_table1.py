@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import Evaluation
 from loglin.reproduce import np_chunks
 from loglin.reproduce.np_chunks import COARSE, EXTENDED, GRID, HMM_FEATURES, METRICS, NAMES, Data, Features
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 # features → criterion → published precision, recall, F1
 PUBLISHED = {
@@ -50,7 +48,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     data = np_chunks.load(np_chunks.QUICK if quick else None)
     remarks = list(REMARKS)
     rows: list[Row] = []
@@ -78,9 +76,7 @@ def _model(features: Features, kind: str, criterion: str, published: tuple, quic
     if criterion == "hmm":
         return np_chunks.rows("HMM", published, features.score(features.fit("hmm").model, "test"))
     fits = [features.fit(criterion, c) for c in grid(kind, criterion, quick)]
-    best = np_chunks.chosen(fits)
-    scores = features.score(best.model, "test")
-    return np_chunks.rows(f"{kind} {NAMES[criterion]}", published, scores, f"c = {best.c:.3g}")
+    return features.rows_of_best(f"{kind} {NAMES[criterion]}", published, fits)
 
 
 def _without_penalty(features: Features, kind: str) -> str:
@@ -97,7 +93,7 @@ def _without_penalty(features: Features, kind: str) -> str:
 # ---------------------------------------------------------------------- why the published MEMM is lower
 
 
-def _memm_variants(data: Data, threads: int | None, progress: Callable[[str], None], quick: bool) -> dict:
+def _memm_variants(data: Data, threads: int | None, progress: Progress, quick: bool) -> dict:
     """Test scores of extended MEMMs that differ from ours in one thing each, by name."""
     templates = {
         "": EXTENDED,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from loglin.reproduce import np_chunks
 from loglin.reproduce.np_chunks import EXTENDED, GRID, Features, Fit
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 # base → published precision, recall, F1, chosen by F1; and of the locally uniform base, chosen by precision
 PUBLISHED = {"hmm": (88.88, 90.42, 89.64), "uniform": (72.91, 57.56, 64.33), "empirical": (84.38, 89.43, 86.83)}
@@ -32,7 +32,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     features = Features(np_chunks.load(np_chunks.QUICK if quick else None), EXTENDED, threads, progress)
 
     def fits(cs: Sequence[float], **settings: Any) -> list[Fit]:
@@ -44,29 +44,18 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     rows: list[Row] = []
     for base, published in PUBLISHED.items():
         found = fits(grid(base), base=base)
-        rows += _chosen(features, SHOWN[base], published, found)
+        rows += features.rows_of_best(SHOWN[base], published, found)
         if base == "uniform":
-            rows += _chosen(features, f"{SHOWN[base]}, by precision", BY_PRECISION, found, by="precision")
-    rows += _chosen(features, SHOWN["sampled"], None, fits(grid("sampled"), base="sampled", samples=SAMPLES))
-    rows += _input_only(features, fits(grid("hmm"), input_features=True))
-    rows += _chosen(features, "HMM base, base dropped", None, fits(grid("hmm"), keep_base=False))
+            rows += features.rows_of_best(f"{SHOWN[base]}, by precision", BY_PRECISION, found, by="precision")
+    rows += features.rows_of_best(SHOWN["sampled"], None, fits(grid("sampled"), base="sampled", samples=SAMPLES))
+    found = fits(grid("hmm"), input_features=True)
+    rows += features.rows_of_best("input-only features", (None, None, INPUT_ONLY["test"]), found)
+    tuning = 100 * np_chunks.chosen(found).development.f1
+    rows.append(Row("input-only features", "tuning F1", INPUT_ONLY["development"], tuning, rows[-1].note))
+    rows += features.rows_of_best("HMM base, base dropped", None, fits(grid("hmm"), keep_base=False))
     rows += _initialised(features)
     remarks = [remark.format(samples=SAMPLES) for remark in REMARKS]
     return Table("m-estimation-table2", "Base models of M-estimation", rows, remarks)
-
-
-def _chosen(features: Features, name: str, published: tuple | None, fits: list[Fit], by: str = "f1") -> list[Row]:
-    best = np_chunks.chosen(fits, by)
-    return np_chunks.rows(name, published, features.score(best.model, "test"), f"c = {best.c:.3g}")
-
-
-def _input_only(features: Features, fits: list[Fit]) -> list[Row]:
-    best = np_chunks.chosen(fits)
-    precision, recall, f1 = np_chunks.rows(
-        "input-only features", (None, None, INPUT_ONLY["test"]), features.score(best.model, "test"), f"c = {best.c:.3g}"
-    )
-    tuning = Row("input-only features", "tuning F1", INPUT_ONLY["development"], 100 * best.development.f1, f1.note)
-    return [precision, recall, f1, tuning]
 
 
 def _initialised(features: Features) -> list[Row]:

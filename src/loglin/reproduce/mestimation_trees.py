@@ -6,11 +6,11 @@ seconds, features. The penalty of each is chosen on the last fifth of the traini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from loglin.estimators.parser import Parser
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 from loglin.reproduce.treebank_parsing import Scores, Split, judged, splits
 
 LONGEST, SEEDS = 10, range(10)
@@ -54,7 +54,7 @@ KINDS = {
 }
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     data = splits(LONGEST, SEEDS[:2] if quick else SEEDS, most=200 if quick else None)
     return make_table(data, () if quick else LONGER, progress, threads, 8 if quick else 200)
 
@@ -62,7 +62,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 def make_table(
     data: Sequence[Split],
     longer: Sequence[tuple[int, Sequence[int]]],
-    progress: Callable[[str], None],
+    progress: Progress,
     threads: int | None,
     max_iter: int,
 ) -> Table:
@@ -117,7 +117,7 @@ def _course(records: list[dict[str, Any]]) -> str:
     return f"{rounds:.0f} iterations, l2 = {shown}"
 
 
-def _longer(words: int, seeds: Sequence[int], progress: Callable[[str], None], threads: int | None) -> list[Row]:
+def _longer(words: int, seeds: Sequence[int], progress: Progress, threads: int | None) -> list[Row]:
     """The PCFG and M-estimation with its default template and penalty on longer sentences."""
     found = {f"{name}, ≤ {words} words": Scores() for name in (BASE, M_ESTIMATION)}
     for split in splits(words, seeds):

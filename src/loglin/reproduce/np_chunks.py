@@ -7,7 +7,7 @@ load ──► Data (training, development, test) ──► Features(data, templ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,13 +22,14 @@ from loglin.evaluation.sequences import Evaluation, evaluate
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.reproduce.fitting import fit_columns
-from loglin.reproduce.table import Row
+from loglin.reproduce.table import Progress, Row
 
 HELD_OUT = 900  # the last training sentences, to choose c
 QUICK = 1500  # training sentences of a quick run
 GRID = tuple(float(c) for c in 10 ** np.linspace(-1, 1, 7))  # the paper's values of c
 COARSE = (0.1, 1.0, 10.0)
 NAMES = {"hmm": "HMM", "crf": "CRF", "pseudolikelihood": "PL", "memm": "MEMM", "m-estimation": "M-est."}
+Published = Sequence[float | None] | None
 METRICS = {"precision": "P", "recall": "R", "f1": "F1"}  # as evaluations and as tables call them
 
 # ---------------------------------------------------------------------- features
@@ -126,7 +127,7 @@ class Features:
     data: Data
     template: str
     threads: int | None = None
-    progress: Callable[[str], None] = lambda line: None
+    progress: Progress = lambda line: None
 
     def fit(self, criterion: str, c: float | None = None, cold: bool = False, **options: Any) -> Fit:
         """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold``: see fit_columns."""
@@ -150,13 +151,18 @@ class Features:
         _, gold = gold_of_column(held.labels, labels=list(model.labels))
         return evaluate(gold.codes, decoder.best(decoder.design(held.inputs)), model.labels, held.inputs.offsets)
 
+    def rows_of_best(self, name: str, published: Published, fits: Sequence[Fit], by: str = "f1") -> list[Row]:
+        """The test scores of the best on the development data, with its c."""
+        best = chosen(fits, by)
+        return rows(name, published, self.score(best.model, "test"), f"c = {best.c:.3g}")
+
 
 def chosen(fits: Sequence[Fit], by: str = "f1") -> Fit:
     """The best on the development data; of equals the one with the strongest penalty."""
     return max(fits, key=lambda fit: (getattr(fit.development, by), -(fit.c or 0.0)))
 
 
-def rows(name: str, published: Sequence[float | None] | None, scores: Evaluation, note: str = "") -> list[Row]:
+def rows(name: str, published: Published, scores: Evaluation, note: str = "") -> list[Row]:
     """Precision, recall and F1 in percent."""
     given = published or (None, None, None)
     found = [100 * getattr(scores, metric) for metric in METRICS]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -31,7 +31,7 @@ from loglin.optimize.record import Iteration
 from loglin.optimize.reporter import Reporter
 from loglin.optimize.run import Run
 from loglin.reproduce import figures
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 from loglin.threads import Threads
 
 DRAWS = True
@@ -74,21 +74,19 @@ class Problem:
         return ConditionalLikelihood(self.design, self.gold, self.index, None, dtype, Threads(1))
 
 
-@dataclass
-class Course:
-    """How the objective fell: (passes, seconds, objective), the best so far."""
+Course = list[tuple[float, float, float]]  # how the objective fell: passes, seconds, the best value so far
 
-    points: list[tuple[float, float, float]] = field(default_factory=list)
 
-    def first_below(self, value: float) -> tuple[float, float] | None:
-        return next(((passes, seconds) for passes, seconds, reached in self.points if reached <= value), None)
+def first_below(course: Course, value: float) -> tuple[float, float] | None:
+    """The passes and seconds after which the objective is at most a value."""
+    return next(((passes, seconds) for passes, seconds, reached in course if reached <= value), None)
 
 
 class _Enough(Exception):
     pass
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     sentences, rounds = (QUICK, QUICK_ROUNDS) if quick else (SENTENCES, ROUNDS)
     corpus = datasets.load("treebank")
     problem = tagging_problem(corpus, sentences)
@@ -100,7 +98,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
     for name, shown in SHOWN.items():
         course_of(name, small, 0.0, 2)  # compiles what it needs
         courses[shown] = course_of(name, problem, optimum * (1 + GOALS[-1]), rounds.get(name, 1000))
-        passes, seconds, value = courses[shown].points[-1]
+        passes, seconds, value = courses[shown][-1]
         progress(f"{shown}: {passes:,.0f} passes, {seconds:.1f} s, {value / optimum - 1:.1e} above the optimum")
     facts = {"tokens": problem.design.n_tokens, "sentences": sentences, "labels": LABELS, "features": n}
     remarks = [remark.format(**facts, optimum=optimum) for remark in REMARKS] + _verdict(courses, optimum)
@@ -141,7 +139,8 @@ def _attributes(words: list[str], place: int) -> list[str]:
 
 def course_of(name: str, problem: Problem, goal: float, max_iter: int) -> Course:
     """Run one optimizer until the objective is at most ``goal``."""
-    course, n, made = Course(), problem.index.n_features, []
+    course: Course = []
+    n, made = problem.index.n_features, []
 
     def make(dtype: type = np.float64) -> ConditionalLikelihood:
         made.append(problem.criterion(dtype))
@@ -150,8 +149,8 @@ def course_of(name: str, problem: Problem, goal: float, max_iter: int) -> Course
     def follow(iteration: Iteration, weights: np.ndarray) -> None:
         counted = made[-1].evaluations if name != "newton" else iteration.evaluations  # with Hessian products
         passes = counted + made[-1].epochs
-        best = min(iteration.value, course.points[-1][2]) if course.points else iteration.value
-        course.points.append((passes, iteration.seconds, best))
+        best = min(iteration.value, course[-1][2]) if course else iteration.value
+        course.append((passes, iteration.seconds, best))
         if best <= goal:
             raise _Enough
 
@@ -165,8 +164,8 @@ def _rows(courses: dict[str, Course], optimum: float) -> list[Row]:
     rows = []
     for shown, course in courses.items():
         for goal in GOALS:
-            found = course.first_below(optimum * (1 + goal))
-            note = f"{found[1]:.2f} s" if found else f"not within {course.points[-1][0]:,.0f}"
+            found = first_below(course, optimum * (1 + goal))
+            note = f"{found[1]:.2f} s" if found else f"not within {course[-1][0]:,.0f}"
             rows.append(Row(shown, f"passes to {goal:g}", None, found[0] if found else None, note))
     return rows
 
@@ -174,10 +173,10 @@ def _rows(courses: dict[str, Course], optimum: float) -> list[Row]:
 def _verdict(courses: dict[str, Course], optimum: float) -> list[str]:
     """What the slides say of GIS, in our numbers, at the first goal that it has."""
     for goal in reversed(GOALS):
-        scaling = courses[SHOWN["gis"]].first_below(optimum * (1 + goal))
+        scaling = first_below(courses[SHOWN["gis"]], optimum * (1 + goal))
         if scaling:
             others = {
-                SHOWN[name]: courses[SHOWN[name]].first_below(optimum * (1 + goal))
+                SHOWN[name]: first_below(courses[SHOWN[name]], optimum * (1 + goal))
                 for name in ("conjugate-gradient", "lbfgs", "averaged-sgd")
             }
             told = ", ".join(f"{shown} {found[0]:,.0f}" for shown, found in others.items() if found)
@@ -189,7 +188,7 @@ def _curves(courses: dict[str, Course], optimum: float, which: int) -> dict[str,
     """x and relative distance of every method, thinned to points equally far apart on a logarithmic axis."""
     lines = {}
     for shown, course in courses.items():
-        points = [(p[which], p[2] / optimum - 1) for p in course.points if p[2] > optimum and p[which] > 0]
+        points = [(p[which], p[2] / optimum - 1) for p in course if p[2] > optimum and p[which] > 0]
         wanted = np.geomspace(points[0][0], points[-1][0], POINTS)
         places = np.unique(np.minimum(np.searchsorted([x for x, _ in points], wanted), len(points) - 1))
         lines[shown] = [points[i][0] for i in places], [points[i][1] for i in places]

@@ -14,9 +14,10 @@ NOTA is "none of the above", the outcome that pieces learn for a wrong label bef
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -24,17 +25,15 @@ from loglin.corpus import datasets, schemes
 from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.decoding.chains import Decoder
 from loglin.estimators.tagger import Tagger
-from loglin.evaluation.sequences import evaluate
+from loglin.evaluation.sequences import evaluate, evaluate_labels
 from loglin.evaluation.significance import LEVEL, McNemar, PairedT, mcnemar, paired_t
 from loglin.models.chain import Model
-from loglin.reproduce.fitting import fit_columns
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.fitting import decoded, fit_columns
+from loglin.reproduce.table import Progress, Row, Table
 
-NAME = "piecewise-table1"
-TITLE = "Named entities and parts of speech: MEMM, CRF, piecewise training (Sutton and McCallum 2005, Table 1)"
 L2 = 0.1  # a prior variance of 10
 
-Progress = Callable[[str], None]
+Labels = list[list[str]]  # of every sentence
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,8 @@ def make_table(size: Size, progress: Progress, threads: int | None) -> Table:
         f"NER: {whole.training.n_sentences:,} training and {whole.test.n_sentences:,} test sentences; at most "
         f"{max(m for run in (*pos, *ner, *more) for m in run.memory.values()):,.0f} MB of memory in use.",
     ]
-    return Table(NAME, TITLE, rows, remarks)
+    title = "Named entities and parts of speech: MEMM, CRF, piecewise training (Sutton and McCallum 2005, Table 1)"
+    return Table("piecewise-table1", title, rows, remarks)
 
 
 # ---------------------------------------------------------------------- features
@@ -133,52 +133,36 @@ class Task:
     training: Corpus
     labels: Column  # of the training tokens
     test: Corpus
-    names: list[str]  # the labels, and behind them those of the test text alone
-    right: np.ndarray  # (test tokens,) codes into names
+    gold: Labels  # of the test sentences
     threads: int | None
 
     @classmethod
     def of(cls, template: str, training: Corpus, test: Corpus, threads: int | None) -> Task:
         """The task of two texts whose last column is the label."""
-        labels, column = _mentioned(training), _mentioned(test)
-        names = list(dict.fromkeys([*labels.vocabulary.strings, *column.vocabulary.strings]))
-        number = {name: i for i, name in enumerate(names)}
-        right = np.array([number[name] for name in column.vocabulary.strings])[column.codes]
-        return cls(template, _inputs(training), labels, _inputs(test), names, right, threads)
+        labels = encode_strings(training.columns[-1].strings())  # a selection keeps the vocabulary of the whole
+        return cls(template, _inputs(training), labels, _inputs(test), _sentences(test), threads)
 
     def trained(self, method: Method, max_iter: int) -> Model:
-        settings = None if method.settings is None else dict(method.settings)
-        tagger = Tagger(
-            method.criterion, template=self.template, l2=L2, max_iter=max_iter, threads=self.threads, settings=settings
-        )
-        return fit_columns(tagger, self.training, self.labels)
+        options: dict[str, Any] = {"l2": L2, "max_iter": max_iter, "threads": self.threads, "settings": method.settings}
+        return fit_columns(Tagger(method.criterion, template=self.template, **options), self.training, self.labels)
 
-    def tagged(self, model: Model, decodings: Sequence[str]) -> list[np.ndarray]:
-        """The codes of the test tokens' labels, by each way to decode."""
-        design = Decoder(model, self.threads).design(self.test)
-        return [Decoder(model, self.threads, decoding={"steps": steps}).best(design) for steps in decodings]
-
-    def score(self, predicted: np.ndarray) -> float:
-        """Accuracy of tags or F1 of phrases, in %."""
-        return 100 * evaluate(self.right, predicted, self.names, self.test.offsets).f1
+    def tagged(self, model: Model, steps: str) -> Labels:
+        """The labels of the test sentences, by one way to decode."""
+        return decoded(model, self.test, self.threads, {"steps": steps})
 
     def training_score(self, model: Model, steps: str) -> float:
         decoder = Decoder(model, self.threads, decoding={"steps": steps})
         best = decoder.best(decoder.design(self.training))
         return 100 * evaluate(self.labels.codes, best, model.labels, self.training.offsets).f1
 
-    def sentences(self, codes: np.ndarray) -> list[list[str]]:
-        labels = [self.names[c] for c in codes.tolist()]
-        return [labels[b:e] for b, e in pairwise(self.test.offsets.tolist())]
-
 
 def _inputs(corpus: Corpus) -> Corpus:
     return Corpus(corpus.columns[:-1], corpus.offsets, corpus.source)
 
 
-def _mentioned(corpus: Corpus) -> Column:
-    """The labels, numbered as they occur: a selection keeps the vocabulary of the whole."""
-    return encode_strings(corpus.columns[-1].strings())
+def _sentences(corpus: Corpus) -> Labels:
+    labels = corpus.columns[-1].strings()
+    return [labels[b:e] for b, e in pairwise(corpus.offsets.tolist())]
 
 
 def _pos_task(size: Size, seed: int, threads: int | None) -> Task:
@@ -198,8 +182,7 @@ def _ner_task(size: Size, threads: int | None) -> Task:
 
 
 def _with_iob2(corpus: Corpus) -> Corpus:
-    written = corpus.columns[-1].strings()
-    labels = [y for b, e in pairwise(corpus.offsets.tolist()) for y in schemes.convert(written[b:e], "iob1", "iob2")]
+    labels = [label for written in _sentences(corpus) for label in schemes.convert(written, "iob1", "iob2")]
     return Corpus([*corpus.columns[:-1], encode_strings(labels)], corpus.offsets, corpus.source)
 
 
@@ -211,14 +194,10 @@ class Method:
     name: str
     criterion: str
     decodings: tuple[str, ...]  # the first is the one that tests and verdicts are about
-    settings: Mapping | None = None
+    settings: dict[str, str] | None = None
 
     def variant(self, steps: str) -> str:
         return f"{self.name} {LETTER[steps]}" if len(self.decodings) > 1 else self.name
-
-    @property
-    def main(self) -> str:
-        return self.variant(self.decodings[0])
 
 
 LETTER = {"global": "G", "local": "L", "nota": "K", "scaled": "α"}
@@ -265,45 +244,35 @@ class Run:
     def of(
         cls, place: str, task: Task, methods: Sequence[Method], max_iter: int, test: Callable, progress: Progress
     ) -> Run:
-        run, labels = cls(place, {}, {}, {}, {}, {}), {}
+        run, labels = cls(place, {}, {}, {}, {}, {}), {}  # labels by variant
         for method in methods:
             began, name = time.process_time(), method.name
             model = task.trained(method, max_iter)
             run.seconds[name], run.memory[name] = model.record["train_seconds"], model.record["peak_memory_mb"]
-            run.ends[name] = f"{_end(model.record)}; {time.process_time() - began:.1f} s of processor time"
-            for steps, tagged in zip(method.decodings, task.tagged(model, method.decodings), strict=True):
-                labels[method.variant(steps)] = tagged
-                run.scores[method.variant(steps)] = task.score(tagged)
+            end = "converged" if model.record["converged"] else "not converged"
+            run.ends[name] = (
+                f"{model.record['iterations']} iterations, {end}; {time.process_time() - began:.1f} s of processor time"
+            )
+            for steps in method.decodings:
+                tagged = labels[method.variant(steps)] = task.tagged(model, steps)
+                run.scores[method.variant(steps)] = 100 * evaluate_labels(task.gold, tagged).f1
             run.training_scores[name] = task.training_score(model, method.decodings[0])
             shown = ", ".join(f"{v} {run.scores[v]:.2f}" for v in map(method.variant, method.decodings))
             progress(f"{place}: {shown} ({run.seconds[name]:.1f} seconds, {run.ends[name]})")
-        gold = task.sentences(task.right)
-        written = {variant: task.sentences(codes) for variant, codes in labels.items()}
-        for first in written:
-            for second in _baselines(first, written):
-                run.tests[first, second] = test(gold, written[first], written[second])
+        variants = list(labels)
+        for number, first in enumerate(variants):
+            for second in (CRF.name, MEMM.name, PSEUDO.name):
+                if second in variants[:number]:  # baselines that stand before it
+                    run.tests[first, second] = test(task.gold, labels[first], labels[second])
         return run
-
-
-def _baselines(variant: str, variants: Iterable[str]) -> list[str]:
-    """What a variant is tested against: the baselines that stand before it."""
-    names = list(variants)
-    return [
-        name
-        for name in (CRF.name, MEMM.name, PSEUDO.name)
-        if name in names and names.index(name) < names.index(variant)
-    ]
-
-
-def _end(record: Mapping) -> str:
-    """How far training went."""
-    return f"{record['iterations']} iterations, {'converged' if record['converged'] else 'not converged'}"
 
 
 def _compile(task: Task, methods: Iterable[Method]) -> None:
     """Two iterations of everything on a tiny task, so that seconds measure training and no compilation."""
     for method in methods:
-        task.tagged(task.trained(method, 2), method.decodings)
+        model = task.trained(method, 2)
+        for steps in method.decodings:
+            task.tagged(model, steps)
 
 
 # ---------------------------------------------------------------------- rows
@@ -322,7 +291,7 @@ def _rows(kind: str, metric: str, methods: Sequence[Method], runs: Sequence[Run]
             scores.append(Row(f"{kind}, {variant}", metric, score, mean, "; ".join(filter(None, note))))
         if fit is not None:
             mean = float(np.mean([run.training_scores[method.name] for run in runs]))
-            fits.append(Row(f"{kind}, {method.main}", f"training {metric}", fit, mean))
+            fits.append(Row(f"{kind}, {method.variant(method.decodings[0])}", f"training {metric}", fit, mean))
         mean = float(np.mean([run.seconds[method.name] for run in runs]))
         ends = " / ".join(run.ends[method.name] for run in runs)
         times.append(

@@ -5,11 +5,10 @@ treebank splits × generative, MECFG, PT-CFG at several thresholds, CRF-CFG ─�
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from loglin.estimators.parser import Parser
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 from loglin.reproduce.treebank_parsing import Scores, Split, judged, splits
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -31,7 +30,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     seeds, thresholds = (SEEDS[:1], (15.0,)) if quick else (SEEDS, THRESHOLDS)
     data = splits(LONGEST, seeds, most=400 if quick else None)
     found: dict[str, Scores] = {}
@@ -50,10 +49,7 @@ def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Ta
 
 def parsers(thresholds: tuple[float, ...], threads: int | None, quick: bool = False) -> dict[str, Parser]:
     how: dict[str, Any] = {"threads": threads, "l2": 1 / PRIOR, "max_iter": 10 if quick else 200}
-    found = {
-        "generative": Parser("pcfg", threads=threads),
-        "MECFG": Parser("mecfg", **how),
-    }
+    found = {"generative": Parser("pcfg", threads=threads), "MECFG": Parser("mecfg", **how)}
     for delta in thresholds:
         found[f"PT-CFG, δ = {delta:g}"] = Parser("piecewise", settings={"threshold": delta}, **how)
     found["PT-CFG, δ = 15, NOTA kept"] = Parser("piecewise", settings={"decoding": "nota"}, **how)
@@ -81,7 +77,7 @@ def rows_of(name: str, scores: Scores, where: str = "") -> list[Row]:
     return [*rows, Row(name + where, "training seconds", None, scores.of_record("seconds"), note)]
 
 
-def longer(progress: Callable[[str], None], threads: int | None) -> list[Row]:
+def longer(progress: Progress, threads: int | None) -> list[Row]:
     """One split of sentences of up to 40 words."""
     split: Split = splits(LONGER, SEEDS[:1])[0]
     how: dict[str, Any] = {"threads": threads, "l2": 1 / PRIOR}

@@ -10,19 +10,17 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from loglin.corpus import datasets
 from loglin.corpus.columns import from_sentences
-from loglin.decoding.chains import Decoder
 from loglin.estimators.tagger import Tagger
 from loglin.evaluation.significance import compare
 from loglin.features.read import RATNAPARKHI
-from loglin.reproduce.fitting import fit_quietly
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.fitting import decoded, fit_quietly
+from loglin.reproduce.table import Progress, Row, Table
 
 Tags = list[list[str]]
 TRAINING = 3000
@@ -107,10 +105,7 @@ def most_frequent(data: Data) -> Tags:
 
 
 def tagged(tagger: Tagger, data: Data, threads: int | None, decoding: Mapping[str, Any]) -> Tags:
-    decoder = Decoder(tagger.model_, threads, decoding=dict(decoding))
-    design = decoder.design(from_sentences(data.test_words))
-    tags = [tagger.classes_[code] for code in decoder.best(design).tolist()]
-    return [tags[b:e] for b, e in pairwise(design.offsets.tolist())]
+    return decoded(tagger.model_, from_sentences(data.test_words), threads, decoding)
 
 
 @dataclass(frozen=True)
@@ -167,11 +162,11 @@ def nltk_perceptron(data: Data) -> Tags | None:
 # ---------------------------------------------------------------------- the table
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return make_table(load(500, 100) if quick else load(), SETUPS, progress, threads)
 
 
-def make_table(data: Data, setups: Sequence[Setup], progress: Callable[[str], None], threads: int | None) -> Table:
+def make_table(data: Data, setups: Sequence[Setup], progress: Progress, threads: int | None) -> Table:
     rows = _rows("most frequent tag", None, data.scores(most_frequent(data)))
     outputs = {}
     for setup in setups:

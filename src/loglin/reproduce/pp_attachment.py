@@ -16,7 +16,7 @@ from loglin.corpus import datasets
 from loglin.corpus.ppattach import Attachment
 from loglin.estimators.maxent import MaxEnt
 from loglin.evaluation.significance import mcnemar
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 Words = tuple[str, ...]
 Subsets = list[tuple[int, ...]]
@@ -152,11 +152,11 @@ def load(quick: bool) -> Parts:
     return Parts(training[: QUICK if quick else None], development, test)
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return make_table(load(quick), GRID[2::5] if quick else GRID, progress, threads)
 
 
-def make_table(parts: Parts, grid: Sequence[float], progress: Callable[[str], None], threads: int | None) -> Table:
+def make_table(parts: Parts, grid: Sequence[float], progress: Progress, threads: int | None) -> Table:
     test = parts.test
     rows = [
         Row("always the noun", "accuracy", PUBLISHED["noun"], accuracy(test, ["N"] * len(test))),
@@ -185,8 +185,7 @@ def make_table(parts: Parts, grid: Sequence[float], progress: Callable[[str], No
 
 
 def _verdict(test: Sequence[Attachment], first: Sequence[str], second: Sequence[str]) -> str:
-    gold, ours, theirs = ([[site] for site in sites] for sites in ([x.site for x in test], first, second))
-    result = mcnemar(gold, ours, theirs)
+    result = mcnemar([[x.site for x in test]], [first], [second], "token")
     return (
         f"Maximum entropy ({BEST}) against back-off (stemmed), McNemar's test on {len(test):,} decisions: "
         f"{result.only_first} and {result.only_second} right alone, p = {result.p:.3f}."

@@ -8,7 +8,7 @@ training sentences ──► the first n with their tags, the others without ─
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.significance import compare
 from loglin.reproduce import figures
 from loglin.reproduce.fitting import fit_quietly
-from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.table import Drawings, Progress, Row, Table
 from loglin.reproduce.unlabeled_tagging import (
     EM,
     FULL,
@@ -29,7 +29,6 @@ from loglin.reproduce.unlabeled_tagging import (
     contrastive,
     file_word,
     load,
-    shown,
 )
 
 DRAWS = True
@@ -113,11 +112,6 @@ def methods(condition: Condition) -> list[Method]:
     return [*found, Method("CRF", alone, alone=True), Method("EM", smoothed, smoothed)]
 
 
-def told(choice: Choice) -> str:
-    criterion, strength = choice
-    return f"{criterion.name}, {criterion.prior} = {shown(strength)}"
-
-
 # ---------------------------------------------------------------------- choices
 
 
@@ -143,31 +137,30 @@ class Point:
     tags: list[list[str]]  # of the test, by the selected model
 
 
-def point(
-    method: Method, data: Data, test: TaggedText, n: int, progress: Callable[[str], None], threads: int | None
-) -> Point:
+def point(method: Method, data: Data, test: TaggedText, n: int, progress: Progress, threads: int | None) -> Point:
     """Choose, train with all n, and tag the test."""
-    found: list[tuple[float, TaggingReport, Choice, Tagger]] = []
+    found: list[tuple[float, TaggingReport, str, Tagger]] = []
     for choice in method.choices if n else method.without:
         began = time.perf_counter()
         score = half_by_half(method, choice, data, n, threads) if n else None
         tagger = method.fitted(choice, data, range(n), threads)
         score = tagger.model_.record["held_criterion"] if score is None else score
         report = tagger.evaluate_unsupervised(test.words, test.tags)
-        found.append((score, report, choice, tagger))
+        told = f"{choice[0].name}, {choice[0].told(choice[1])}"
+        found.append((score, report, told, tagger))
         progress(
-            f"{method.name}, {n:,} tagged, {told(choice)}: {100 * report.accuracy:.2f} % of the test, "
+            f"{method.name}, {n:,} tagged, {told}: {100 * report.accuracy:.2f} % of the test, "
             f"{score:,.4f} for the choice; {time.perf_counter() - began:.1f} s"
         )
-    _, report, choice, tagger = max(found, key=lambda entry: entry[0])
+    _, report, told, tagger = max(found, key=lambda entry: entry[0])
     oracle = max((entry[1] for entry in found), key=lambda r: r.accuracy)
-    return Point(n, report, oracle, told(choice), tagger.predict(test.words))
+    return Point(n, report, oracle, told, tagger.predict(test.words))
 
 
 # ---------------------------------------------------------------------- the table
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     conditions, labeled = (CONDITIONS[:1], QUICK_LABELED) if quick else (CONDITIONS, LABELED)
     words, test = (QUICK, QUICK_TEST) if quick else (WORDS, TEST)
     return make_table(conditions, words, test, labeled, progress, threads)
@@ -178,7 +171,7 @@ def make_table(
     n_words: int,
     n_test: int | None,
     labeled: Sequence[int],
-    progress: Callable[[str], None],
+    progress: Progress,
     threads: int | None,
 ) -> Table:
     """``labeled`` are numbers of sentences with tags, beside all of the first so many words."""

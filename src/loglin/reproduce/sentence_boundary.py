@@ -17,7 +17,7 @@ from loglin.corpus import datasets
 from loglin.estimators.maxent import MaxEnt
 from loglin.evaluation.significance import mcnemar
 from loglin.features.functions import evaluate
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 QUICK = 3  # a quick run has one third of the sentences
@@ -198,8 +198,7 @@ def rows_of(name: str, text: BoundaryText, grid: Sequence[float], threads: int |
         note = "; ".join(filter(None, (wrong, found.note)))
         rows.append(Row(f"{name}, {kind}", "accuracy", PUBLISHED.get((name, kind)), accuracy(test, found.ends), note))
     first, second = (outputs[kind].ends for kind in ("maximum entropy, all", "unless a known abbreviation"))
-    gold, ours, theirs = ([[x] for x in ends] for ends in ([c.ends for c in test], first, second))
-    result = mcnemar(gold, ours, theirs)
+    result = mcnemar([[c.ends for c in test]], [first], [second], "token")
     return rows, (
         f"{name}: {len(text.training):,} training candidates. All attributes against the abbreviation list, McNemar's "
         f"test: {result.only_first} and {result.only_second} right alone, p = {result.p:.2g}."
@@ -219,13 +218,11 @@ def load(quick: bool) -> dict[str, BoundaryText]:
     return texts
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return make_table(load(quick), GRID[1::2] if quick else GRID, progress, threads)
 
 
-def make_table(
-    texts: dict[str, BoundaryText], grid: Sequence[float], progress: Callable[[str], None], threads: int | None
-) -> Table:
+def make_table(texts: dict[str, BoundaryText], grid: Sequence[float], progress: Progress, threads: int | None) -> Table:
     rows: list[Row] = []
     remarks = []
     for name, text in texts.items():

@@ -7,7 +7,6 @@ note says what the number answers.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,7 +19,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.index import build_index
 from loglin.models.chain import Model
 from loglin.reproduce.fitting import fit_quietly
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 KINDS = ["LOCATION", "DRUG", "PERSON"]
 WEIGHTS = {"f1": 1.8, "f2": -0.6, "f3": 0.3}
@@ -35,7 +34,7 @@ REMARKS = [
 ]
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     rows = []
     for part in (votes, sensors, joint_sensors, stoplights, conditional_stoplights, scaling, base, die):
         rows += part(threads)

@@ -16,7 +16,7 @@ from loglin.estimators.maxent import MaxEnt
 from loglin.reproduce import figures, pos_ratnaparkhi, pp_attachment
 from loglin.reproduce.fitting import fit_quietly
 from loglin.reproduce.pos_ratnaparkhi import Setup
-from loglin.reproduce.table import Drawings, Row, Table
+from loglin.reproduce.table import Drawings, Progress, Row, Table
 
 DRAWS = True
 CUTOFFS = (1, 2, 5)
@@ -57,7 +57,7 @@ def attaching(parts: pp_attachment.Parts, threads: int | None) -> Fit:
     return fit
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     data = pos_ratnaparkhi.load(300, 100) if quick else pos_ratnaparkhi.load()
     return make_table(data, pp_attachment.load(quick), VARIANCES[2::2] if quick else VARIANCES, progress, threads)
 
@@ -66,7 +66,7 @@ def make_table(
     data: pos_ratnaparkhi.Data,
     parts: pp_attachment.Parts,
     variances: Sequence[float],
-    progress: Callable[[str], None],
+    progress: Progress,
     threads: int | None,
 ) -> Table:
     rows: list[Row] = []

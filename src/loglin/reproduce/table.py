@@ -20,6 +20,7 @@ HEADER = ("name", "metric", "published", "ours", "difference", "note")
 _NUMBERS = ("published", "ours", "difference")
 NOTHING = "–"
 
+Progress = Callable[[str], None]  # takes a line that tells how far the work is
 Drawings = dict[str, Callable[[Path], None]]  # a short word → a function that draws that figure into a path
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from loglin.estimators.maxent import FOLDS, MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.evaluation.sequences import best_threshold, evaluate_label_sets
 from loglin.evaluation.significance import paired_bootstrap
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 QUICK = 2000  # training documents of a quick run
 WORDS = {"token_pattern": "[a-z]+", "min_df": 3}
@@ -83,27 +84,19 @@ class Part:
 # ---------------------------------------------------------------------- models
 
 USUAL, TUNED = "usual threshold", "out of fold"
-Values = Callable[
-    [Any, np.ndarray, Any], np.ndarray
-]  # X, Y, other documents → (others, topics); the more, the likelier
+# X, Y, other documents → (others, topics); the more, the likelier
+Values = Callable[[Any, np.ndarray, Any], np.ndarray]
 
 
-def linear(criterion: str, l2: float, threads: int | None) -> Values:
-    def values(X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
-        model = MaxEnt(criterion, l2=l2, tol=1e-6, threads=threads).fit(X, Y.astype(int))
-        return model.predict_proba(other) if criterion == "likelihood" else model.decision_function(other)
-
-    return values
+def linear(criterion: str, l2: float, threads: int | None, X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
+    model = MaxEnt(criterion, l2=l2, tol=1e-6, threads=threads).fit(X, Y.astype(int))
+    return model.predict_proba(other) if criterion == "likelihood" else model.decision_function(other)
 
 
-def naive_bayes(threads: int | None) -> Values:
+def naive_bayes(threads: int | None, X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
     """One yes-or-no model a topic; the value is log P(yes, x) − log P(no, x)."""
-
-    def values(X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
-        joint = [NaiveBayes(threads=threads).fit(X, y.astype(int)).predict_joint_log_proba(other) for y in Y.T]
-        return np.stack([j[:, 1] - j[:, 0] for j in joint], axis=1)
-
-    return values
+    joint = [NaiveBayes(threads=threads).fit(X, y.astype(int)).predict_joint_log_proba(other) for y in Y.T]
+    return np.stack([j[:, 1] - j[:, 0] for j in joint], axis=1)
 
 
 def out_of_fold(values: Values, part: Part) -> np.ndarray:
@@ -136,12 +129,12 @@ def micro_f1(gold: np.ndarray, found: np.ndarray) -> float:
 # ---------------------------------------------------------------------- the table
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     training, test = (datasets.load("reuters21578", part) for part in ("train", "test"))
     return make_table(Data.of(training[: QUICK if quick else None], test), progress, threads)
 
 
-def make_table(data: Data, progress: Callable[[str], None], threads: int | None) -> Table:
+def make_table(data: Data, progress: Progress, threads: int | None) -> Table:
     gold = data.has(data.test)
     outputs: dict[str, np.ndarray] = {}  # out of fold
     rows: list[Row] = []
@@ -155,10 +148,10 @@ def make_table(data: Data, progress: Callable[[str], None], threads: int | None)
 
     for kind, binary in (("counts", False), ("presence", True)):
         part = Part.of(data, CountVectorizer(binary=binary, **WORDS))
-        add(f"naive Bayes, {kind}", part, {"": naive_bayes(threads)}, 0.0, PUBLISHED["naive Bayes"])
+        add(f"naive Bayes, {kind}", part, {"": partial(naive_bayes, threads)}, 0.0, PUBLISHED["naive Bayes"])
     part = Part.of(data, TfidfVectorizer(sublinear_tf=True, **WORDS))
     for name, (criterion, grid, usual) in LINEAR.items():
-        models = {f"l2 = {l2:g}": linear(criterion, l2, threads) for l2 in grid}
+        models = {f"l2 = {l2:g}": partial(linear, criterion, l2, threads) for l2 in grid}
         add(name, part, models, usual, PUBLISHED[name])
     pairs = [("logistic regression", "naive Bayes, counts"), ("support vectors", "logistic regression")]
     tests = "; ".join(_verdict(gold, outputs, first, second) for first, second in pairs)

@@ -22,11 +22,11 @@ class Split:
     test: list[Tree]  # without traces, function tags and the empty root
 
 
-def splits(longest: int, seeds: Sequence[int], shortest: int = 2, most: int | None = None) -> list[Split]:
-    """Sentences of so many words, four fifths of a random order for training and the rest for the test."""
+def splits(longest: int, seeds: Sequence[int], most: int | None = None) -> list[Split]:
+    """Sentences of 2 to so many words, four fifths of a random order for training and the rest for the test."""
     coder = TreeCoder()
     pairs = [(tree, coder.strip(tree)) for tree in load_trees("treebank")]
-    fitting = [(tree, bare) for tree, bare in pairs if bare is not None and shortest <= len(bare.leaves()) <= longest]
+    fitting = [(tree, bare) for tree, bare in pairs if bare is not None and 2 <= len(bare.leaves()) <= longest]
     found = []
     for seed in seeds:
         order = np.random.default_rng(seed).permutation(len(fitting)).tolist()[:most]
@@ -56,14 +56,12 @@ class Scores:
         return float(np.mean([record[name] for record in self.records]))
 
 
-def judged(parser: Parser, split: Split, scores: Scores, decode: str = "best") -> Parser:
+def judged(parser: Parser, split: Split, scores: Scores) -> None:
     """Train a parser on a split, parse its test sentences, and note how good the trees are."""
     parser.fit(split.training)
     began = time.perf_counter()
-    parses = parser.parse([tree.words() for tree in split.test], decode)
+    parses = parser.parse([tree.words() for tree in split.test])
     scores.parsing_seconds += time.perf_counter() - began
-    flags = [parse.complete for parse in parses]
-    trees = [parse.tree for parse in parses]
+    flags, trees = [parse.complete for parse in parses], [parse.tree for parse in parses]
     scores.reports.append(evaluate_trees(split.test, trees, CONVENTIONS["plain"], complete=flags))
     scores.records.append(parser.model_.record)
-    return parser

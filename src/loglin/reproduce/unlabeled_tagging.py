@@ -27,7 +27,7 @@ from loglin.features.dictionary import TagDictionary, first_words, frequent_word
 from loglin.models.chain import Model
 from loglin.reproduce import figures
 from loglin.reproduce.fitting import fit_quietly
-from loglin.reproduce.table import Row
+from loglin.reproduce.table import Progress, Row
 
 DEVELOPMENT = 5000  # words
 VARIANCES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, math.inf)  # σ² of the Gaussian prior, l2 = 1 / σ²; inf: none
@@ -137,6 +137,10 @@ class Criterion:
     def prior(self) -> str:
         return "λ" if self.smoothed else "σ²"
 
+    def told(self, strength: float) -> str:
+        """A strength of the prior, as a note."""
+        return f"{self.prior} = {'∞' if math.isinf(strength) else f'{strength:g}'}"
+
     @property
     def grid(self) -> tuple[float, ...]:
         return SMOOTHING if self.smoothed else VARIANCES
@@ -204,7 +208,7 @@ class Curve:
 
     def told(self, run: Run) -> str:
         """The prior of a run."""
-        return f"{self.criterion.prior} = {shown(run.strength)}"
+        return self.criterion.told(run.strength)
 
     def rows(self, name: str, ambiguous: bool, published: tuple[float, float] | None = None) -> list[Row]:
         """Accuracy of the model selected without labels and of the best."""
@@ -215,14 +219,17 @@ class Curve:
             for (how, run), theirs in zip(runs.items(), published or (None, None), strict=True)
         ]
 
+    def random(self, name: str, ambiguous: bool, published: float | None = None, note: str = "") -> Row:
+        """Guesses among the tags of the dictionary, which are as good under every criterion."""
+        report, words = self.runs[0].report, "ambiguous" if ambiguous else "all words"
+        share = report.random_ambiguous_accuracy if ambiguous else report.random_accuracy
+        assert share is not None
+        return Row(f"random, {name}", words, published, 100 * share, note, digits=1)
+
     def errors(self, n: int = 10) -> str:
         """The words that the selected model most often gets wrong."""
         found = (f"{word} {gold} → {tag} {count}" for word, gold, tag, count in self.selected.report.errors[:n])
         return f"{self.told(self.selected)}: {', '.join(found)}"
-
-
-def shown(strength: float) -> str:
-    return "∞" if math.isinf(strength) else f"{strength:g}"
 
 
 def run_once(criterion: Criterion, data: Data, strength: float, threads: int | None) -> tuple[Run, Model]:
@@ -242,7 +249,7 @@ def curve(
     data: Data,
     strengths: Sequence[float] | None,
     place: str,
-    progress: Callable[[str], None],
+    progress: Progress,
     threads: int | None,
 ) -> Curve:
     """A run for every strength, or for the criterion's grid; ``place`` tells progress lines where we are."""
@@ -255,7 +262,7 @@ def curve(
         work = f"{model.record['iterations']} iterations, {time.perf_counter() - began:.1f} s"
         if not model.record["converged"]:
             work += ", not converged"
-        name = f"{criterion.name}, {place}, {criterion.prior} = {shown(strength)}"
+        name = f"{criterion.name}, {place}, {criterion.told(strength)}"
         progress(f"{name}: {scores}; held {run.held:,.2f}; {work}")
     return Curve(criterion, runs)
 
@@ -271,7 +278,10 @@ def draw(path: Path, title: str, curves: Mapping[str, Curve]) -> None:
         path,
         title,
         {
-            name: ([_place(run.strength) for run in c.runs], [run.accuracy(True) for run in c.runs])
+            name: (
+                [min(max(run.strength, NO_SMOOTHING), NO_PRIOR) for run in c.runs],
+                [run.accuracy(True) for run in c.runs],
+            )
             for name, c in curves.items()
         },
         "σ² of the prior; of HMMs λ",
@@ -285,7 +295,3 @@ def draw(path: Path, title: str, curves: Mapping[str, Curve]) -> None:
 def file_word(name: str) -> str:
     """What the file of a figure is called by."""
     return name.replace("≥ ", "").replace(" ", "-")
-
-
-def _place(strength: float) -> float:
-    return min(max(strength, NO_SMOOTHING), NO_PRIOR)

@@ -21,7 +21,7 @@ from loglin.corpus.senseval import WORDS, Instance
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.naive_bayes import NaiveBayes
 from loglin.evaluation.significance import LEVEL, McNemar, mcnemar
-from loglin.reproduce.table import Row, Table
+from loglin.reproduce.table import Progress, Row, Table
 
 FOLDS = 5
 QUICK = 300  # instances of a word in a quick run
@@ -133,7 +133,7 @@ def outcomes(
 # ---------------------------------------------------------------------- the table
 
 
-def run(quick: bool, progress: Callable[[str], None], threads: int | None) -> Table:
+def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     rng = np.random.default_rng(0)
     words = {word: datasets.load("senseval", word) for word in WORDS}
     if quick:  # the files are sorted by sense
@@ -146,7 +146,7 @@ def make_table(
     words: Mapping[str, Sequence[Instance]],
     alphas: Sequence[float],
     penalties: Sequence[float],
-    progress: Callable[[str], None],
+    progress: Progress,
     threads: int | None,
 ) -> Table:
     rows: list[Row] = []
@@ -160,8 +160,8 @@ def make_table(
             progress(f"{word}, {kind}")
             for smoothing in (TUNED, EQUAL):
                 first, second = (found[kind, smoothing, word, o].senses for o in (CONDITIONAL, JOINT))
-                gold, ours, theirs = ([[s] for s in senses] for senses in (part.test_y.tolist(), first, second))
-                tests.setdefault((kind, smoothing), []).append(mcnemar(gold, ours, theirs))
+                test = mcnemar([part.test_y.tolist()], [first], [second], "token")
+                tests.setdefault((kind, smoothing), []).append(test)
     for kind in SETS:
         for smoothing in (TUNED, EQUAL):
             rows += _rows(words, kind, smoothing, found, tests[kind, smoothing])
