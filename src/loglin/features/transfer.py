@@ -9,6 +9,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
+from loglin.features.words import positions
 
 
 def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np.ndarray:
@@ -56,11 +57,8 @@ def _copy(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) ->
     known = (owner >= 0) & (old_codes >= 0)
     old_keys = owner[known].astype(np.int64) * size + old_codes[known]
     keys = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)).astype(np.int64) * size + codes
-    if not len(keys):
-        return
-    place = np.minimum(np.searchsorted(keys, old_keys), len(keys) - 1)  # keys are sorted by construction
-    hit = keys[place] == old_keys
-    out[place[hit]] = old_weights[known][hit]
+    place = positions(keys, old_keys)  # keys are sorted by construction
+    out[place[place >= 0]] = old_weights[known][place >= 0]
 
 
 def _attribute_numbers(old, new, kind: str) -> np.ndarray:

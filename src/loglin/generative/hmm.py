@@ -288,11 +288,6 @@ class HMM:
     def sums(self) -> paths.PathSums:
         return paths.solve(self.transition, self._state_name)
 
-    def path_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """i, the expected visits of every state, and o: (S,) each, or (S, S) in order 2; START is last."""
-        i, o = self.sums.into, self.sums.out
-        return (i[0], o[0]) if self.order == 1 else (i, o)
-
     def visits(self) -> np.ndarray:
         """The expected number of tokens of a sentence with each label: (labels,)."""
         return self.sums.into.sum(axis=0)[:-1]

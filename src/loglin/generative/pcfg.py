@@ -210,10 +210,6 @@ class PCFG:
                 count *= 0.0 if rule is None else np.exp(self.rules[rule])
         return float(count)
 
-    def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
-        """The expected number of occurrences of every piece: (pieces,)."""
-        return np.array([self.expected_count(part) for part in parts])
-
     def log_probability(self, tree: Tree) -> float:
         """log p of a tree of this grammar or of the rules it is the normal form of; −inf if it is impossible."""
         top = encoded(tree)

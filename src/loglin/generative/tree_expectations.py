@@ -135,10 +135,6 @@ class Spans:
 
     # ------------------------------------------------------------------ rules and tags
 
-    def expected_leaves(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """Expected uses of words by symbols, o_A p(A → x), for numbers of words (n,) and of tags (n,)."""
-        return self.pcfg.outside[tags] * self.emitted[tags, words]
-
     def expected(
         self, rules: np.ndarray, words: Words | None = None, shortest: int = 1, longest: int | None = None
     ) -> np.ndarray:
