@@ -6,15 +6,8 @@ import os
 from typing import Any
 
 from loglin.cli import options as shared
-from loglin.cli.inspecting import plain, record_lines
-from loglin.errors import LoglinError
-
-
-def explain(model, path: str, sentence: str, position: int | None, as_json: bool) -> None:
-    """Label a sentence and say why."""
-    from loglin.cli.explaining import explain as explain_sentence
-
-    explain_sentence(model, path, sentence, position, as_json)
+from loglin.cli.explaining import explain as explain
+from loglin.cli.inspecting import check_label, plain, record_lines
 
 
 def overview(model, path: str, top: int, label: str | None = None) -> dict[str, Any]:
@@ -22,9 +15,7 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
     import numpy as np
 
     names = [str(y) for y in model.outcomes]
-    if label is not None and label not in names:
-        some = ", ".join(names[:20]) + ("…" if len(names) > 20 else "")
-        raise LoglinError(f"the model has no label {label!r}; its labels are {some}")
+    check_label(label, names, "model")
     return {
         "model": path,
         "task": model.task,

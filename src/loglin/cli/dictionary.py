@@ -57,14 +57,11 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
     loglin dictionary words.dict --format dictionary --check raw.txt
     """
     from loglin.corpus.formats import detected
-    from loglin.corpus.output import check_writable
     from loglin.corpus.tagged import read_raw
     from loglin.features.coverage import Coverage
     from loglin.features.dictionary import write_dictionary
 
-    if output:
-        check_writable(output)
-        shared.refuse_overwriting(output, data, check)
+    shared.check_output(output, data, check)
     names, dictionary, corpus = _dictionary(data, given)
     dictionary = _with_policy(names, dictionary, given["unknown"], given["open_types"])
     found = {} if corpus is None else {"data": Coverage.of(dictionary, names, corpus.columns[0])}

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -193,6 +194,35 @@ class Progress:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def check_output(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output, if there is one, that cannot be written or is one of its own inputs, before long work."""
+    from loglin.corpus.output import check_writable
+
+    if output:
+        check_writable(output)
+        refuse_overwriting(output, *inputs)
+
+
+def write_pieces(output: str | None, pieces: Iterable[bytes]) -> None:
+    """Write into a file, whole or not at all, or piece by piece to standard output."""
+    from loglin.corpus.output import write_atomically
+
+    if output:
+        write_atomically(output, pieces)
+        return
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def show(value: dict[str, Any], text: str, as_json: bool) -> None:
+    """Print a result for machines or for people."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)
 
 
 def refuse_overwriting(output: str, *inputs: str | None) -> None:
