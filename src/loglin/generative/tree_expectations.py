@@ -72,7 +72,7 @@ class Spans:
     def lengths(self, longest: int) -> np.ndarray:
         """The weight of trees with 0 … ``longest`` words: (longest + 1, N)."""
         for m in range(len(self._lengths), longest + 1):
-            self._lengths.append(self._close(self._joined(m, self._lengths, 1) if m > 1 else self._ends))
+            self._lengths.append(self._close(self._joined(m, self._lengths, 1) if m > 1 else self.pcfg.branching.ends))
         return np.stack(self._lengths[: longest + 1])
 
     def edges(self, side: str, length: int) -> np.ndarray:
@@ -90,13 +90,6 @@ class Spans:
     def _close(self, values: np.ndarray) -> np.ndarray:
         """The values with the trees that unary rules put on top."""
         return values if not self._unary.nnz else _solve(self._unary, values, np.ones(len(values), bool))
-
-    @property
-    def _ends(self) -> np.ndarray:
-        """The weight of all words of a symbol: (N,)."""
-        ends = np.zeros(self.pcfg.grammar.n_symbols)
-        ends[self.pcfg.lexicon.tags] = self.pcfg.lexicon.mass
-        return ends
 
     def _to_child(self, side: int, other: np.ndarray) -> sparse.csr_array:
         """p of the rules from a parent to its left (1) or right (2) child, times ``other`` of the other one: (N, N)."""
