@@ -23,14 +23,14 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 
 from loglin import Parser
+from loglin.criteria import CRFTrees
+from loglin.criteria.trees import likelihood_of_trees
 from loglin.decoding.trees import TreeDecoder
 from loglin.generative.pcfg import PCFG
+from loglin.problems.trees import TreeOptions
 from loglin.reproduce.treebank_parsing import splits
 from loglin.structures.forest import chart_bytes
 from loglin.structures.tree_scores import scores_with
-from loglin.training.parser_options import ParserOptions
-from loglin.training.parser_problem import tree_problem
-from loglin.training.parser_training import likelihood
 from output import parser_of, report
 
 PEER_LENGTHS, PEER_SENTENCES = (4, 6, 8, 10, 12), 2  # so many test sentences of each length
@@ -110,9 +110,9 @@ def measured() -> dict:
     pcfg = Parser("pcfg", threads=1).fit(split.training)
     g = pcfg.model_.grammar
     chosen = [w for n in PEER_LENGTHS for w in [s for s in sentences if len(s) == n][:PEER_SENTENCES]]
-    problem = tree_problem(split.training, ParserOptions("crf", template="paper", threads=1))
+    problem = CRFTrees().problem(split.training, TreeOptions(template="paper", threads=1))
     base = problem.base("pcfg")
-    criterion, weights = likelihood(problem, base), np.zeros(problem.index.n_features)
+    criterion, weights = likelihood_of_trees(problem, base), np.zeros(problem.index.n_features)
     scores = scores_with(problem.index, base, problem.design, weights)
     criterion(weights), problem.forests.best(scores)
     passes = {"inside-outside": math.inf, "viterbi": math.inf, "inside": math.inf}

@@ -17,19 +17,14 @@ import time
 from functools import partial
 
 import numpy as np
-from loglin.training.chains import _problem
-from loglin.training.latent import lattice_criterion, lattice_text, possible_labels
-from loglin.training.options import Options
 
+from loglin import Tagger
 from loglin.corpus import datasets
 from loglin.corpus.columns import Corpus, from_sentences
-from loglin.corpus.labels import Gold
-from loglin.criteria.em import HiddenText
-from loglin.criteria.settings import checked_settings
 from loglin.features.dictionary import TagDictionary, dictionary_of
-from loglin.features.extract import TemplateExtractor
-from loglin.features.read import read_templates
 from loglin.objectives.lattice import Neighbors
+from loglin.problems.hidden import lattice_text
+from loglin.problems.hidden_chains import HiddenText
 from loglin.problems.lattices import TokenTypes
 from loglin.threads import Threads
 from output import parser_of, report
@@ -66,12 +61,8 @@ def treebank() -> tuple[list[list[str]], list, TagDictionary]:
 
 def gradient(corpus: Corpus, names: list, dictionary: TagDictionary, around: str, threads: int):
     """A criterion at weights that are not zero."""
-    options = Options("contrastive", order=2, dictionary=(names, dictionary), neighborhood=around, threads=threads)
-    extractor = TemplateExtractor(read_templates("trigram"))
-    design = extractor.fit(corpus)
-    problem = _problem(design, extractor, names, possible_labels(corpus, dictionary, len(names)), options, None)
-    problem.hidden = Gold.hidden(corpus.n_tokens, len(names))
-    criterion = lattice_criterion(checked_settings("contrastive", None), problem, dictionary, options)
+    tagger = Tagger("contrastive", dictionary=(names, dictionary), neighborhood=around, threads=threads)
+    criterion = tagger.chosen_criterion().objective(tagger.problem(corpus))
     weights = 0.5 * np.random.default_rng(0).standard_normal(criterion.n_features)
     return criterion, weights
 

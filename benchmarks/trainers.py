@@ -27,7 +27,10 @@ from loglin.features.read import DEFAULT
 from loglin.features.template import parse_templates
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.fit import fit_weights
+from loglin.optimize.penalties import Penalties
 from loglin.optimize.record import StopTraining
+from loglin.optimize.reporter import Reporter
+from loglin.optimize.run import Run
 from loglin.threads import Threads
 from output import parser_of, report
 
@@ -101,12 +104,12 @@ def measure(X, y, template, l2):
     labels, gold = gold_of_sequences(y, np.diff(design.offsets).tolist())
     index = build_index(design, gold, False, True, 1)
     n = index.n_features
-    penalty = {"l1": np.zeros(n), "l2": np.full(n, l2)}
+    penalty = Penalties.uniform(n, 0.0, l2)
 
     def make(dtype):
         return ConditionalLikelihood(design, gold, index, None, dtype, Threads(1))
 
-    best = fit_weights(make, **penalty, dtype="float64", tol=1e-8, max_iter=3 * LONGEST).value
+    best = fit_weights(make, penalty, Run(dtype="float64", tol=1e-8, max_iter=3 * LONGEST)).value
 
     def run(**extra):
         reached = {}
@@ -118,7 +121,7 @@ def measure(X, y, template, l2):
                     raise StopTraining("near enough")
 
         began = time.perf_counter()
-        result = fit_weights(make, **penalty, max_iter=LONGEST, callback=watch, **extra)
+        result = fit_weights(make, penalty, Run(max_iter=LONGEST, reporter=Reporter(watch), **extra))
         return reached | {
             "total": time.perf_counter() - began,
             "off": result.value / best - 1,

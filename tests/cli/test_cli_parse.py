@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from loglin.cli.main import cli
 from loglin.corpus.trees import Tree, parse_trees, read_trees, write_trees
+from loglin.criteria.registry import criteria
 from loglin.drawing.trees import draw
 from loglin.estimators import Parser
 from loglin.evaluation.trees import CONVENTIONS, compare_parsers, evaluate_trees
@@ -162,7 +163,7 @@ def test_parse_writes_a_tree_a_line(grammar):
     assert (grammar / "out.txt").read_text() == f"{SHORT}\n"
     (grammar / "gold.mrg").write_text(f"( {SECOND})\n(S (NP (PRP she) (-NONE- *)) (VP (VBD saw) (NP (PRP she))))")
     assert run("parse", "toy.grammar", "gold.mrg") == f"{BEST}\n{SHORT}\n"
-    assert run("parse", "toy.grammar", given="she saw she\n", color=False) == f"{SHORT}\n"
+    assert run("parse", "toy.grammar", given="she saw she\n") == f"{SHORT}\n"
 
 
 def test_the_best_trees_with_their_probabilities(grammar):
@@ -334,9 +335,40 @@ def test_a_template_of_ones_own(treebank):
     assert "R01:saw" in text
 
 
+def test_held_out_trees_optimizers_and_going_on(treebank):
+    start = ["parse-train", "train.mrg", "-o", "a.model", "--threads", 1, "--tol", "1e-6"]
+    first = json.loads(run(*start, "--json"))
+    for optimizer in ("lbfgs", "gradient"):
+        value = json.loads(run(*start, "--optimizer", optimizer, "--json"))
+        assert value["objective"] == pytest.approx(first["objective"], rel=1e-3)
+    run(*start, "--quiet")
+    again = json.loads(run(*start, "-o", "b.model", "--continue", "a.model", "--json"))
+    assert again["iterations"] < first["iterations"]
+    assert again["objective"] == pytest.approx(first["objective"], rel=1e-4)
+    value = json.loads(run(*start, "--dev", "test.mrg", "--json"))
+    assert value["dev_score"] == json.loads(run("parse-eval", "a.model", "test.mrg", "--json"))["f1"]
+    text = run(*start, "--dev", "test.mrg", "--quiet")
+    assert f"\nbest score on the held-out data: {value['dev_score']:.4f}\n" in text
+    refused(treebank, [*map(str, start), "--dev", "nowhere.mrg"], "nowhere.mrg", "No such file")
+    refused(treebank, [*map(str, start), "--continue", "raw.txt"], "raw.txt is no loglin model")
+    other = [*map(str, start), "-o", "b.model", "--continue", "a.model"]
+    refused(treebank, [*other, "--vertical", "2"], "the same horizontal, vertical")
+    refused(treebank, [*map(str, start), "--continue", "a.model"], "also an input")
+    refused(treebank, [*map(str, start), "--optimizer", "newton"], "optimizer newton is for independent decisions")
+    refused(treebank, ["parse-train", "train.mrg", "--dev", "test.mrg", "-o", "test.mrg"], "also an input")
+
+
+def test_criteria_and_settings_are_listed():
+    text = run("parse-train", "--settings")
+    for name, kind in criteria("forest").items():
+        assert f"{name}: {kind.line}\n" in text
+        for setting in kind.settings():
+            assert f"    {setting.name} = " in text
+
+
 def test_what_parse_train_refuses(treebank):
     start = ["parse-train", "train.mrg", "-o", "a.model"]
-    refused(treebank, [*start, "--criterion", "magic"], "--criterion")
+    refused(treebank, [*start, "--criterion", "magic"], "no criterion is called 'magic'", "piecewise")
     refused(treebank, [*start, "--set", "threshold"], "'threshold'", "NAME=VALUE")
     refused(treebank, [*start, "--set", "treshold=5", "--criterion", "piecewise"], "treshold")
     refused(treebank, [*start, "--criterion", "crf", "--unlabeled", "raw.txt"], "--unlabeled", "mixture")
@@ -394,7 +426,7 @@ def test_the_rules_of_a_label(treebank):
 def test_a_grammar_that_is_not_tight_parses_with_a_warning(tmp_path):
     path = tmp_path / "loose.grammar"
     path.write_text("S -> S S [0.75] | 'a' [0.25]\n")
-    result = CliRunner().invoke(cli, ["parse", str(path), "-"], given="a a\n", catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["parse", str(path), "-"], input="a a\n", catch_exceptions=False)
     assert result.exit_code == 0
     assert result.stdout == "(S (S a) (S a))\n"
     assert "is not tight: with probability 0.667 a derivation never ends" in result.stderr

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loglin.criteria.inside_outside import HiddenTrees, complete_grammar, inside_outside
 
 import oracle
 from loglin.errors import LoglinError
 from loglin.generative.pcfg import PCFG
 from loglin.grammars import files
 from loglin.optimize.record import StopTraining
+from loglin.optimize.reporter import Reporter
+from loglin.problems.hidden_trees import HiddenTrees, complete_grammar, inside_outside
 from loglin.threads import Threads
 
 # binary and unary rules, a symbol with both words and rules, two possible roots
@@ -66,7 +67,7 @@ def em_step(rules, roots, sentences, smoothing=0.0, keeps=lambda s, tree: True, 
 def step(pcfg, *args, **options):
     """The same by the package: two iterations, of which the first tells the likelihood of the start."""
     models = []
-    found = inside_outside(pcfg, *args, max_iter=2, tol=0, callback=lambda _, m: models.append(m), **options)
+    found = inside_outside(pcfg, *args, max_iter=2, tol=0, reporter=Reporter(lambda _, m: models.append(m)), **options)
     return -found.iterations[0].value, models[1]
 
 
@@ -279,7 +280,7 @@ def test_stopping():
         if iteration.number == 3:
             raise StopTraining("enough")
 
-    found = inside_outside(grammar(), SENTENCES, callback=stop, starts=2, tol=0)
+    found = inside_outside(grammar(), SENTENCES, reporter=Reporter(stop), starts=2, tol=0)
     assert seen == [1, 2, 3]
     assert (found.stopped, found.converged) == ("enough", False)
     assert found.log_likelihood == -found.iterations[2].value

@@ -14,6 +14,7 @@ import oracle
 from loglin import LoglinError, Parser, load
 from loglin.corpus.datasets import load_trees
 from loglin.corpus.trees import Tree
+from loglin.criteria import MEstimationTrees
 from loglin.features.span_index import build_span_index
 from loglin.features.span_templates import parse_grammar_templates
 from loglin.features.spans import Constituents, SpanExtractor
@@ -23,9 +24,8 @@ from loglin.grammars.transforms import TreeCoder
 from loglin.grammars.uses import tree_uses
 from loglin.models.parser import token_index
 from loglin.objectives.exponential import ExponentialLoss
+from loglin.problems.trees import TreeOptions, TreeProblem
 from loglin.structures.tree_scores import TreeIndex, features_of
-from loglin.training.parser_options import ParserOptions
-from loglin.training.parser_problem import TreeProblem, tree_problem
 from support.corpora import corpus_folder
 from support.grammars import FINITE, SENTENCE, TREES, listing
 from support.losses import loss_of, solved
@@ -164,7 +164,7 @@ def test_words_with_tags():
 
 
 def problem_of(template: str | None = None, trees=TREES, **options) -> TreeProblem:
-    return tree_problem([Tree.parse(t) for t in trees], ParserOptions("m-estimation", template=template, **options))
+    return MEstimationTrees().problem([Tree.parse(t) for t in trees], TreeOptions(template=template, **options))
 
 
 def loss_of_trees(problem: TreeProblem) -> ExponentialLoss:
@@ -206,8 +206,8 @@ def test_weights_at_the_optimum(l2):
 def test_one_feature(c, w):
     """p·e^−w = E + w / c, for the word a that every second tree has and the grammar writes in one of ten."""
     trees = [Tree.parse(f"(S {word})") for word in "abba"]
-    options = ParserOptions("m-estimation", template='U1:%if[0,0,"a"]')
-    problem = tree_problem(trees, options, PCFG.of({("S", "a"): 0.1, ("S", "b"): 0.9}))
+    options = TreeOptions(template='U1:%if[0,0,"a"]')
+    problem = MEstimationTrees().problem(trees, options, pcfg=PCFG.of({("S", "a"): 0.1, ("S", "b"): 0.9}))
     column = problem.features.toarray()[:, [-1]]
     expected = expected_features(problem.pcfg, problem.index, problem.tokens, problem.spans)
     assert problem.index.sizes == (0, 1, 0, 0, 1)
@@ -351,7 +351,7 @@ def treebank():
 
 def test_expectations_against_samples(treebank):
     """z-scores of 20,000 sampled trees' features are those of a normal distribution."""
-    problem = tree_problem(treebank[:400], ParserOptions("m-estimation", template="spans"))
+    problem = MEstimationTrees().problem(treebank[:400], TreeOptions(template="spans"))
     expected = expected_features(problem.pcfg, problem.index, problem.tokens, problem.spans)
     n = 20_000
     trees = problem.pcfg.sample(n, np.random.default_rng(7))

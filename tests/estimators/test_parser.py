@@ -11,12 +11,12 @@ import pytest
 import oracle
 from loglin import LoglinError, Parser, load
 from loglin.corpus.trees import Tree
+from loglin.criteria import CRFTrees
+from loglin.criteria.trees import likelihood_of_trees
 from loglin.decoding.trees import TreeDecoder
 from loglin.generative.pcfg import PCFG
+from loglin.problems.trees import TreeOptions
 from loglin.structures.tree_scores import Base, scores_with
-from loglin.training.parser_options import ParserOptions
-from loglin.training.parser_problem import tree_problem
-from loglin.training.parser_training import likelihood
 from support.corpora import corpus_folder
 from support.grammars import SENTENCE, TREES
 from support.trees import sampled_trees, tree_likelihood
@@ -73,18 +73,18 @@ def test_trees_of_nltk(parsers):
 @pytest.mark.parametrize("trees", [[Tree.parse(t) for t in TREES], sampled_trees(0)], ids=["given", "sampled"])
 @pytest.mark.parametrize("base", ["pcfg", "lexicon"])
 def test_likelihood_is_that_of_enumerated_trees(base, trees):
-    problem = tree_problem(trees, ParserOptions("crf", template=TEMPLATE, threads=1))
+    problem = CRFTrees().problem(trees, TreeOptions(template=TEMPLATE, threads=1))
     rng = np.random.default_rng(0)
     weights, fixed = rng.normal(size=problem.index.n_features), problem.base(base)
-    value, _ = likelihood(problem, fixed)(weights)
+    value, _ = likelihood_of_trees(problem, fixed)(weights)
     expected = tree_likelihood(problem, fixed, weights)
     assert value == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("base", ["pcfg", "lexicon"])
 def test_gradient_of_the_likelihood(base):
-    problem = tree_problem([Tree.parse(t) for t in TREES], ParserOptions("crf", template=TEMPLATE, threads=1))
-    criterion, rng = likelihood(problem, problem.base(base)), np.random.default_rng(1)
+    problem = CRFTrees().problem([Tree.parse(t) for t in TREES], TreeOptions(template=TEMPLATE, threads=1))
+    criterion, rng = likelihood_of_trees(problem, problem.base(base)), np.random.default_rng(1)
     weights = rng.normal(size=problem.index.n_features)
     _, gradient = criterion(weights)
     for _ in range(20):
@@ -95,8 +95,8 @@ def test_gradient_of_the_likelihood(base):
 
 def test_likelihood_falls_and_ends_at_a_stationary_point():
     parser = Parser("crf", template=TEMPLATE, threads=1, tol=1e-9, l2=0.5).fit(TREES)
-    problem = tree_problem([Tree.parse(t) for t in TREES], ParserOptions("crf", template=TEMPLATE, threads=1))
-    _, gradient = likelihood(problem, problem.base("pcfg"))(parser.model_.weights)
+    problem = CRFTrees().problem([Tree.parse(t) for t in TREES], TreeOptions(template=TEMPLATE, threads=1))
+    _, gradient = likelihood_of_trees(problem, problem.base("pcfg"))(parser.model_.weights)
     assert np.abs(gradient + 0.5 * parser.model_.weights).max() < 1e-3
     assert parser.model_.record["converged"]
 

@@ -9,26 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loglin.training.latent import unlabeled_value
 
 import oracle
 from loglin.corpus.columns import from_sentences
 from loglin.corpus.trees import Tree
+from loglin.criteria import ContrastiveTrees, MixtureTrees
 from loglin.estimators import Parser, Tagger
+from loglin.features.read import read_grammar_templates
 from loglin.generative.pcfg import PCFG
 from loglin.grammars import files
 from loglin.neighborhoods import neighborhood
 from loglin.optimize.record import StopTraining
-from loglin.training.parser_latent import (
-    WordTypes,
-    brackets_of,
-    contrastive_criterion,
-    hidden_text,
-    mixture_criterion,
-    mixture_problem,
-    without_weights,
-)
-from loglin.training.parser_options import ParserOptions
+from loglin.problems.hidden import unlabeled_value
+from loglin.problems.hidden_trees import HiddenText, brackets_of, hidden_text
+from loglin.problems.trees import TreeOptions
+from loglin.problems.word_types import problem_of_text
 from support.errors import refused
 
 # binary and unary rules, a symbol with words and rules, two roots; z is no S and no A
@@ -101,10 +96,10 @@ def contrast_by_listing(rules, roots, sentences, name) -> float:
 
 
 def contrastive_case(name, sentences=SENTENCES, text=TEXT, template=TEMPLATE):
-    pcfg = without_weights(PCFG.of_productions(*files.parse(text).rooted()))
-    options = ParserOptions("contrastive", template=template, neighborhood=name, grammar="given", threads=1)
-    types = WordTypes.of(sentences, pcfg, options)
-    return pcfg, types, contrastive_criterion(types, pcfg, options)
+    pcfg, criterion = PCFG.of_productions(*files.parse(text).rooted()), ContrastiveTrees(neighborhood=name)
+    templates = read_grammar_templates(template)
+    problem = problem_of_text(HiddenText(pcfg, sentences, [], 0), TreeOptions(threads=1), templates)
+    return problem.pcfg, problem.text, criterion.objective(problem)
 
 
 # ---------------------------------------------------------------------- criteria against enumeration
@@ -138,12 +133,10 @@ def test_conditional_neighborhoods_of_words_are_refused_and_functions_work():
 @pytest.mark.parametrize("name", ["trans1", "length"])
 def test_mixture_value_and_gradient(name, base):
     sentences = [s.split() for s in ("the cat barks", "dog sees the zebra", "a dog barks")]
-    options = ParserOptions(
-        "mixture", template=TEMPLATE, neighborhood=name, settings={"weight": 0.3, "base": base, "rare": 0}, threads=1
-    )
-    problem, types, left_out = mixture_problem([Tree.parse(t) for t in TREES], sentences, options)
-    assert left_out == 0
-    criterion = mixture_criterion(problem, types, problem.base(base))
+    mixture = MixtureTrees(weight=0.3, base=base, rare=0, neighborhood=name)
+    problem = mixture.problem([Tree.parse(t) for t in TREES], TreeOptions(template=TEMPLATE, threads=1), sentences)
+    assert problem.left_out == 0
+    criterion, types = mixture.objective(problem), problem.text
     weights = np.random.default_rng(1).standard_normal(criterion.n_features)
     words = sorted({w for s in sentences for w in s} | {w for t in problem.trees for w in t.words()})
     rules, roots = scored_rules(criterion.index, criterion.base, problem.pcfg.lexicon, types.extractor, weights, words)
@@ -459,7 +452,7 @@ def test_mixtures_that_are_refused(grammar_file):
 
 
 def test_longer_sentences_are_left_out():
-    options = ParserOptions("em", settings=SOME, max_length=2)
-    text = hidden_text([Tree.parse(TREES[0]), Tree.parse("(S (A a) (B b))")], SENTENCES, options)
+    options = TreeOptions(max_length=2)
+    text = hidden_text([Tree.parse(TREES[0]), Tree.parse("(S (A a) (B b))")], SENTENCES, options, "em", **SOME)
     assert text.words == [["a", "b"], ["x", "x"], ["y"]]
     assert len(text.trees) == 1

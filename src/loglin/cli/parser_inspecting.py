@@ -69,10 +69,6 @@ def _templates(model: ParserModel) -> list[str]:
     return [line for e in extractors for line in e.templates.lines if line.strip() and not line.startswith("#")]
 
 
-def _shown(rule: tuple[str, ...]) -> str:
-    return f"{rule[0]} → {' '.join(rule[1:])}"
-
-
 def _of_label(model: ParserModel, label: str | None) -> np.ndarray:
     """Whether each symbol is one of the label: (symbols,)."""
     import numpy as np
@@ -86,12 +82,14 @@ def _rules_of(model: ParserModel, label: str, top: int) -> list[dict[str, Any]]:
     """The likeliest rules of a label's symbols, as the base model has them."""
     import numpy as np
 
+    from loglin.problems.tree_features import rule_name
+
     weights = model.index.split(model.weights)[0]
     rules = np.flatnonzero(_of_label(model, label)[model.grammar.parents])
     ranked = rules[np.argsort(-(model.base.rules + weights)[rules], kind="stable")][:top].tolist()
     probability = np.exp(model.base.rules)
     return [
-        {"rule": _shown(model.grammar.rules[r]), "probability": float(probability[r]), "weight": float(weights[r])}
+        {"rule": rule_name(model.grammar.rules[r]), "probability": float(probability[r]), "weight": float(weights[r])}
         for r in ranked
     ]
 
@@ -100,8 +98,9 @@ def _top_weights(model: ParserModel, top: int, label: str | None) -> list[tuple[
     """The largest weights by magnitude, of rules, symbols, spans, splits and words."""
     import numpy as np
 
-    index, grammar = model.index, model.grammar
-    ours, R = _of_label(model, label), grammar.n_rules
+    from loglin.problems.tree_features import feature_name
+
+    index, grammar, ours = model.index, model.grammar, _of_label(model, label)
     parents = np.concatenate([grammar.parents, np.arange(grammar.n_symbols, dtype=np.int32)])  # of rules, of symbols
     spans = index.spans
     tags = index.tags[index.tokens.labels]
@@ -109,21 +108,5 @@ def _top_weights(model: ParserModel, top: int, label: str | None) -> list[tuple[
     wanted = ours[np.concatenate(symbol)] & (model.weights != 0)
     kept = np.flatnonzero(wanted)
     ranked = kept[np.argsort(-np.abs(model.weights[kept]), kind="stable")][:top].tolist()
-    starts = np.concatenate([[0], np.cumsum([len(s) for s in symbol])])
-    attributes = [np.repeat(np.arange(len(p) - 1), np.diff(p)) for p in (spans.ptr, spans.split_ptr, index.tokens.ptr)]
-
-    def target(t: int) -> str:
-        return _shown(grammar.rules[t]) if t < R else grammar.symbols[t - R]
-
-    def name(weight: int) -> str:
-        kind = int(np.searchsorted(starts, weight, side="right")) - 1
-        k = weight - int(starts[kind])
-        if kind == 0:
-            return target(k)
-        a = int(attributes[kind - 1][k])
-        if kind == 3:
-            return f"{model.tokens.attribute_name(a)} for {grammar.symbols[tags[k]]}" if model.tokens else ""
-        chosen, whose = (spans.targets[k], "span") if kind == 1 else (spans.split_rules[k], "split")
-        return f"{model.spans.attribute_name(a, whose)} for {target(int(chosen))}" if model.spans else ""
-
-    return [(name(weight), float(model.weights[weight])) for weight in ranked]
+    about = (index, model.tokens, model.spans)
+    return [(feature_name(*about, weight), float(model.weights[weight])) for weight in ranked]

@@ -3,54 +3,50 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from loglin.cli import options as shared
-from loglin.criteria.settings import PARSERS
+from loglin.cli import training_options as training
+from loglin.criteria.registry import criterion
+from loglin.criteria.trees import OnTrees
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.corpus.trees import Tree
+    from loglin.models.parser import ParserModel
 
-RAW = ("em", "contrastive")  # learn from sentences in the place of trees
-_PARAMETERS = ("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads")
-_PARAMETERS += ("seed", "neighborhood")
+_PARAMETERS = (
+    *("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads"),
+    *("seed", "neighborhood", "optimizer"),
+)
 
 
 @click.command("parse-train")
 @click.argument("data")
-@click.option(
-    "--criterion",
-    type=click.Choice(list(PARSERS)),
-    default="crf",
-    show_default=True,
-    help="How to estimate; pcfg counts.",
-)
+@training.criterion("forest", default="crf")
 @click.option("--template", help="File of span and word templates, or paper or spans; default: the criterion's.")
 @click.option("--grammar", help="Grammar file with rules to use in the place of those of DATA.")
 @click.option("--horizontal", type=click.IntRange(min=0), default=2, show_default=True, help="Siblings in new symbols.")
 @click.option("--vertical", type=click.IntRange(min=1), default=1, show_default=True, help="2: labels know parents, …")
 @click.option("--annotations", multiple=True, metavar="NAME,…", help="Annotations of Klein and Manning by name.")
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences.")
-@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (criterion mixture).")
+@click.option("--unlabeled", help="Text without trees, learnt from besides DATA (mixture, em, contrastive).")
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting of the criterion.")
-@click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
+@training.settings("forest")
+@training.optimizer
+@click.option("--dev", help="Held-out trees; training stops when the F1 of their sentences' trees no longer rises.")
+@training.l1
 @click.option("--l2", type=click.FloatRange(min=0), help="L2 penalty, 1 / variance; default 1, m-estimation .06.")
-@click.option("--max-iter", type=click.IntRange(min=1), default=200, show_default=True)
-@click.option(
-    "--tol",
-    type=click.FloatRange(min=0),
-    default=1e-3,
-    show_default=True,
-    help="Stop when the relative improvement still to come is less.",
-)
-@click.option("--seed", type=int, default=0, show_default=True)
+@training.max_iter("200, of the perceptron 10 epochs")
+@training.tol(1e-3)
+@training.start
+@training.seed
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
-@click.option("--quiet", is_flag=True, help="No progress.")
-@click.option("-o", "--output", required=True, help="Model file to write.")
+@training.quiet
+@training.output
 @click.option(
     "--format",
     "text_format",
@@ -66,14 +62,19 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
 
     The criteria em and contrastive learn from text without trees.
     """
+    from sklearn.exceptions import ConvergenceWarning
+
     from loglin.corpus.output import check_writable
     from loglin.estimators import Parser
 
     began = time.perf_counter()
+    inputs = [data, *(given[name] for name in ("template", "grammar", "unlabeled", "dev", "start"))]
     for path in filter(None, (output, save_grammar)):
         check_writable(path)
-        shared.refuse_overwriting(path, data, given["template"], given["grammar"], given["unlabeled"])
+        shared.refuse_overwriting(path, *inputs)
     examples, unlabeled = _read(data, given)
+    dev = _trees(given["dev"], given["encoding"]) if given["dev"] else None
+    start = _parser_model(given["start"]) if given["start"] else None
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
     parser = Parser(
@@ -81,9 +82,12 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
         annotations=tuple(name.strip() for part in given["annotations"] for name in part.split(",")),
         settings=shared.settings_of(given["settings"]),
         callbacks=[progress],
+        dev=dev,
         **{name: given[name] for name in _PARAMETERS},
     )
-    parser.fit(examples, unlabeled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says why training stopped
+        parser.fit(examples, unlabeled, start=start)
     progress.close()
     seconds["train"] = time.perf_counter() - began - seconds["read"]
     parser.model_.record["data"] = shared.base_name(data)
@@ -96,15 +100,22 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
 
 def _read(data: str, given: dict) -> tuple[list[Tree] | list[list[str]], list[list[str]] | None]:
     """Trees, or sentences in their place; and sentences besides."""
-    criterion, kind, encoding = given["criterion"], given["text_format"], given["encoding"]
-    if given["unlabeled"] and criterion != "mixture":
-        raise LoglinError(f"--unlabeled is given, but criterion {criterion} learns from DATA alone; take mixture")
+    chosen, kind, encoding = criterion(given["criterion"], "forest"), given["text_format"], given["encoding"]
+    assert isinstance(chosen, OnTrees)
+    if given["unlabeled"] and not chosen.takes_unlabeled:
+        raise LoglinError(f"--unlabeled is given, but criterion {chosen.name} learns from DATA alone; take mixture")
     if kind == "auto":
-        kind = "text" if criterion in RAW and data.removesuffix(".gz").endswith(".txt") else "trees"
-    if kind == "text" and criterion not in RAW:
-        raise LoglinError(f"criterion {criterion} learns from trees; give trees, or take em or contrastive")
+        kind = "text" if chosen.takes_sentences and data.removesuffix(".gz").endswith(".txt") else "trees"
+    if kind == "text" and not chosen.takes_sentences:
+        raise LoglinError(f"criterion {chosen.name} learns from trees; give trees, or take em or contrastive")
     examples = _trees(data, encoding) if kind == "trees" else _sentences(data, encoding)
     return examples, _sentences(given["unlabeled"], encoding) if given["unlabeled"] else None
+
+
+def _parser_model(path: str) -> ParserModel:
+    from loglin.models.parser import ParserModel
+
+    return ParserModel.load(path)
 
 
 def _trees(path: str, encoding: str) -> list[Tree]:
@@ -123,23 +134,16 @@ def _sentences(path: str, encoding: str) -> list[list[str]]:
 
 
 def _summarize(record: dict[str, Any], seconds: dict[str, float], output: str, as_json: bool) -> None:
-    from loglin.training.chains import peak_memory_mb
-
-    summary = {name: value for name, value in record.items() if name != "history"}
-    summary |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "model": output}
+    summary = {name: value for name, value in record.items() if name not in ("history", "options")}
+    summary |= {"seconds": seconds, "model": output}
     if as_json:
         shared.print_json(summary)
         return
-    print(
+    about = (
         f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {record['symbols']:,} symbols, "
         f"{record['rules']:,} rules, {record['features']:,} features"
     )
-    print(f"objective {record['objective']:,.3f} after {record['iterations']} iterations: {record['stopped']}")
-    print(
-        f"{seconds['total']:.2f} s (reading {seconds['read']:.2f}, training {seconds['train']:.2f}), "
-        f"{summary['peak_memory_mb']:.0f} MB"
-    )
-    print(f"model written to {output}")
+    training.print_summary(about, summary)
 
 
 COMMANDS = {"parse-train": parse_train_command}

@@ -1,4 +1,4 @@
-"""Conditional random fields: the likelihood of whole label sequences given their sentences."""
+"""Conditional random fields: the likelihood of whole label sequences, or trees, given their sentences."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from loglin.criteria.criterion import Way
 from loglin.criteria.minimizing import Initialized, likelihood, minimizing
+from loglin.criteria.trees import BASE, FromTrees, likelihood_of_trees, minimizing_trees
 from loglin.problems.request import Annotation
 
 if TYPE_CHECKING:
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
+    from loglin.problems.trees import TreeProblem
 
 
 @dataclass(frozen=True)
@@ -26,3 +28,16 @@ class CRF(Initialized):
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
         return minimizing(problem, partial(likelihood, problem))
+
+
+@dataclass(frozen=True)
+class CRFTrees(FromTrees):
+    """Σ log p(tree | sentence), the annotated tree against all trees: CRF-CFG."""
+
+    name = "crf"
+    line = "conditional likelihood of whole trees: CRF-CFG"
+    base: str = BASE
+
+    def way(self, problem: TreeProblem, run: Run) -> Way:
+        base = problem.base(self.base)
+        return minimizing_trees(problem, partial(likelihood_of_trees, problem, base), base)

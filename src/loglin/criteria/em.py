@@ -1,14 +1,15 @@
-"""Expectation maximization: a hidden Markov model of text whose labels are hidden, or known in part."""
+"""Expectation maximization: a hidden Markov model, or a grammar, of text whose labels or trees are hidden."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from loglin.criteria.criterion import Way
+from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.generative import COLUMNS, chosen_columns
-from loglin.criteria.hidden import HiddenLabels
+from loglin.criteria.hidden import ANNEALING, ANNEALING_RATE, HiddenLabels
 from loglin.criteria.settings import choice, number
+from loglin.criteria.trees import FromSentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
     from loglin.problems.lattices import LatticeText
+    from loglin.problems.trees import TreeProblem
     from loglin.threads import Threads
 
 
@@ -77,3 +79,49 @@ class ExpectationMaximization(HiddenLabels):
         listed = ", ".join(names[:3]) + ", …" * (len(names) > 3)
         more = f"emissions of labels with the same words as another ({listed}) started at random"
         return replace(climbed, stop=climbed.stop.also(more))
+
+
+# ---------------------------------------------------------------------- trees
+
+
+@dataclass(frozen=True)
+class ExpectationMaximizationTrees(FromSentences):
+    """Σ log Σ_T q(x, T) of a probabilistic grammar, by inside–outside; trees are brackets that their sentence keeps."""
+
+    name = "em"
+    line = "likelihood of words under a probabilistic grammar, by inside–outside (Baker 1979)"
+    defaults = Defaults(max_iter=200)
+    optimizes = False
+    counts = True
+    takes_template = False
+    FAR: ClassVar[float] = (
+        0.01  # EM ends with small steps far from where it goes: it is held to a part of the tolerance
+    )
+    smoothing: float = number(0.1, "λ added to expected counts")
+    annealing: float = ANNEALING
+    annealing_rate: float = ANNEALING_RATE
+
+    def way(self, problem: TreeProblem, run: Run) -> Way:
+        from loglin.problems.hidden_trees import inside_outside
+
+        def solve(first: np.ndarray | None, run: Run) -> Any:
+            result = inside_outside(
+                problem.pcfg,
+                problem.sentences,
+                problem.brackets,
+                starts=self.starts,
+                random=self.symbols > 0,
+                seed=run.seed,
+                smoothing=self.smoothing,
+                annealing=self.annealing,
+                annealing_rate=self.annealing_rate,
+                weight=problem.weight,
+                threads=problem.threads,
+                reporter=run.reporter,
+                max_iter=run.max_iter,
+                tol=self.FAR * run.tol,
+            ).result()
+            result.more["left_out"] = problem.left_out
+            return result
+
+        return Way(solve, problem.counted_model)

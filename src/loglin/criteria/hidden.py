@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 STARTS = whole(1, "how many starts to try; the best is kept")
 ANNEALING = number(1.0, "β of the first round, above 0; 1: no annealing")
 ANNEALING_RATE = number(1.5, "by which β grows from round to round, above 1")
-NEIGHBORHOOD = anything(
-    None, "a name, a transducer, its file, or a function", "what a sentence is compared with; none: trans1"
-)
 
 
 def check_starts(criterion: Any) -> None:
@@ -34,11 +31,28 @@ def check_starts(criterion: Any) -> None:
         raise LoglinError(f"{place} annealing_rate is {criterion.annealing_rate}; give a number above 1")
 
 
-def checked_neighborhood(given: Any) -> Any:
-    """A neighborhood as users name it, looked up; None stays None."""
-    from loglin.neighborhoods.named import neighborhood
+@dataclass(frozen=True)
+class WithNeighborhood(Criterion):
+    """A criterion that compares a sentence with its neighbors."""
 
-    return None if given is None else neighborhood(given)
+    neighborhood: Any = anything(
+        None, "a name, a transducer, its file, or a function", "what a sentence is compared with; none: trans1"
+    )
+
+    def check(self) -> None:
+        """Look up a neighborhood that users name."""
+        from loglin.neighborhoods.named import neighborhood
+
+        super().check()
+        if self.neighborhood is not None:
+            object.__setattr__(self, "neighborhood", neighborhood(self.neighborhood))
+
+    @property
+    def around(self) -> Neighborhood:
+        """What a sentence is compared with."""
+        from loglin.neighborhoods.named import neighborhood
+
+        return self.neighborhood or neighborhood("trans1")
 
 
 @dataclass(frozen=True)

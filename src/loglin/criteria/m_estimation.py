@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from loglin.criteria.criterion import Way
+from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.generative import Counted, chosen_columns, problem_corpus
 from loglin.criteria.minimizing import Initialized
 from loglin.criteria.settings import choice, flag, number, whole, word_or_object
+from loglin.criteria.trees import FromTrees, minimizing_trees
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from loglin.objectives.exponential import ExponentialLoss
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
+    from loglin.problems.trees import TreeProblem
 
 BASES = ("hmm", "uniform", "empirical", "sampled")
 
@@ -179,3 +181,45 @@ def dual_ascent(loss: Any, l2: float, run: Run) -> Any:
         f"the optimum is at most {gap:.1g} of the objective away: the duality gap is below tol = {run.tol:g}"
     )
     return Result(weights, value, stop if settled else limit(run.max_iter, "epochs"), settled, history, len(history))
+
+
+# ---------------------------------------------------------------------- trees
+
+
+@dataclass(frozen=True)
+class MEstimationTrees(FromTrees):
+    """1/n Σ exp(−w·f(treeᵢ)) + w·E_q0[f], minimized; q0 is a PCFG, and no tree is parsed."""
+
+    name = "m-estimation"
+    line = "exponential loss against a PCFG's expectations (Smith, Vail & Lafferty 2007, §4.1.2)"
+    # The loss is a mean over trees, where others are sums. On held-out trees of the Treebank sample 0.04 is best for
+    # sentences of at most 15 words, 0.1 for those of at most 10 and of at most 40.
+    defaults = Defaults(template="spans", l2=0.06, max_iter=200)
+    as_terminals = True  # as the base model writes them
+    keep_base: bool = flag(True, "trees also score as the base grammar says")
+
+    def way(self, problem: TreeProblem, run: Run) -> Way:
+        import time
+
+        import numpy as np
+
+        from loglin.generative.tree_feature_expectations import expected_features
+        from loglin.objectives.exponential import ExponentialLoss
+        from loglin.problems.base_features import check_bounded
+
+        p, F = problem, problem.features
+        impossible = next((n for n, t in enumerate(p.trees) if p.pcfg.log_probability(t) == -np.inf), None)
+        if impossible is not None:
+            raise LoglinError(
+                f"tree {impossible} of those to learn from has probability zero in the grammar, the base model of "
+                "M-estimation; add its words to the grammar's file, or count the grammar"
+            )
+        began = time.perf_counter()
+        expected = expected_features(p.pcfg, p.index, p.tokens, p.spans)
+        more = {"expectation_seconds": round(time.perf_counter() - began, 3)}
+        lists = F.indptr.astype(np.int64), F.indices.astype(np.uint32), F.data
+        loss = ExponentialLoss(lists, expected, p.weight, np.float64, p.threads)
+        if not p.options.l2:
+            check_bounded(loss, p.options.l1)
+        base = p.base("pcfg" if self.keep_base else "lexicon")
+        return minimizing_trees(p, lambda: loss, base, finished=lambda result: result.more.update(more))

@@ -1,4 +1,4 @@
-"""The averaged structured perceptron: mistakes on whole sequences correct the weights, one sentence after the other."""
+"""The averaged structured perceptron: mistakes on whole sequences or trees correct the weights, one by one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.decisions import require_decisions
 from loglin.criteria.minimizing import Initialized, likelihood
 from loglin.criteria.settings import flag
+from loglin.criteria.trees import BASE, FromTrees
 from loglin.problems.request import Annotation
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
+    from loglin.problems.trees import TreeProblem
 
 EPOCHS = 10
 AVERAGED = flag(True, "keep the average of all weights that were passed through, not the last ones")
@@ -49,7 +51,7 @@ class Perceptron(Initialized):
         return Way(solve, problem.model)
 
 
-def epochs(perceptron: Callable, averaged: bool, run: Run) -> Any:
+def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training data") -> Any:
     """Run perceptron(epochs, report, averaged) to its end; the value is the number of mistakes in the last epoch."""
     import numpy as np
 
@@ -66,11 +68,36 @@ def epochs(perceptron: Callable, averaged: bool, run: Run) -> Any:
             reporter.note(mistakes_met, 0.0, found, epoch, active=0)
         except StopTraining as request:
             asked = request.stop
-        if mistakes == 0:
-            asked = Stop(CONVERGED, "an epoch went over all training data without a mistake")
+        if mistakes == 0 and asked is None:  # an epoch that was cut short proves nothing
+            asked = Stop(CONVERGED, f"an epoch went over all {what} without a mistake")
         stop = asked or stop
         return asked is not None
 
     weights = perceptron(run.max_iter, report, averaged)
     iterations = reporter.since(first)
     return Result(weights, mistakes_met, stop, True, iterations, len(iterations))
+
+
+@dataclass(frozen=True)
+class PerceptronTrees(FromTrees):
+    """Weights move by f(annotated tree) − f(best tree) of every sentence whose best tree is wrong."""
+
+    name = "perceptron"
+    line = "the averaged perceptron on whole trees (Collins 2002)"
+    defaults = Defaults(template="spans", max_iter=EPOCHS)
+    optimizes = False
+    base: str = BASE
+    averaged: bool = AVERAGED
+
+    def way(self, problem: TreeProblem, run: Run) -> Way:
+        from loglin.objectives.tree_perceptron import TreePerceptron
+
+        base = problem.base(self.base)
+
+        def solve(first: np.ndarray | None, run: Run) -> Any:
+            about = (problem.design, problem.uses, problem.features, problem.weight)
+            learner = TreePerceptron(problem.index, base, *about, first)
+            course = learner.course(run.seed, lambda: run.reporter.asked is not None)
+            return epochs(course, self.averaged, run, "trees")
+
+        return Way(solve, lambda weights: problem.model(weights, base))

@@ -1,22 +1,27 @@
-"""Piecewise training: local steps with none-of-the-above instances for wrong labels before."""
+"""Piecewise training: local steps, or rules at spans, with none-of-the-above instances for mistakes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Way
+from loglin.criteria.mecfg import RuleByRule, local_rules
 from loglin.criteria.memm import true_steps
 from loglin.criteria.settings import choice, number, whole
 from loglin.criteria.steps import DECODING, StepByStep, plain_likelihood
+from loglin.criteria.trees import exact
 from loglin.problems.request import ALL_PAIRS, FeatureRequest
 
 if TYPE_CHECKING:
     import numpy as np
 
     from loglin.criteria.steps import Prepared
+    from loglin.objectives.expansions import Expansions
+    from loglin.optimize.record import Result
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
+    from loglin.problems.trees import TreeProblem
 
 
 @dataclass(frozen=True)
@@ -98,3 +103,63 @@ def _likely_mistakes(p: ChainProblem, true: Any, weights: np.ndarray, threshold:
     token, label = np.nonzero(before)
     wrong[token, np.maximum(true.before[token, 0], 0), label] = True
     return wrong.reshape(len(before), -1)
+
+
+# ---------------------------------------------------------------------- trees
+
+
+@dataclass(frozen=True)
+class PiecewiseTrees(RuleByRule):
+    """Σ log p(rule | symbol, span) with none of the above as one more rule, right for mistaken edges of charts."""
+
+    name = "piecewise"
+    line = "the same as mecfg with none-of-the-above instances from mistaken edges: PT-CFG (Sutton & McCallum 2005, §5)"
+    threshold: float = number(15.0, "edges within this of the best of their length are mistakes")
+    iterations: int = whole(10, "iterations of mecfg whose mistakes they are")
+    decoding: str = choice("local", "global", "nota", help="how rules score: normalized, as they are, or normalized "
+                           "with none of the above")  # fmt: skip
+
+    def way(self, problem: TreeProblem, run: Run) -> Way:
+        from loglin.objectives.expansions import Expansions
+        from loglin.optimize.minimize import minimize
+
+        right = self.right_expansions(problem)
+
+        def solve(first: np.ndarray | None, run: Run) -> Result:
+            run = exact(run)
+            if first is None:
+                few = replace(run, max_iter=self.iterations or run.max_iter, reporter=run.reporter.quietly())
+                objective = local_rules(problem, right)
+                first = minimize(lambda dtype: objective, problem.penalties, few, None, problem.feature_name).weights
+            wrong = mistaken_edges(problem, first, self.threshold)
+            objective = local_rules(problem, Expansions.joined([right, wrong]), nota=True)
+            result = minimize(lambda dtype: objective, problem.penalties, run, first, problem.feature_name)
+            result.more = {"nota_instances": len(wrong.rules), "distinct_instances": objective.n_instances}
+            return result
+
+        base = problem.base("roots")
+        return Way(solve, lambda weights: problem.model(weights, base, self.decoding))
+
+
+def mistaken_edges(problem: TreeProblem, weights: np.ndarray, threshold: float) -> Expansions:
+    """Edges outside the annotated trees that score within ``threshold`` of the best of their length."""
+    from itertools import pairwise
+
+    import numpy as np
+
+    from loglin.models.parser import LOCAL
+    from loglin.objectives.expansions import Expansions, nota_instances
+    from loglin.structures.tree_scores import scores_with
+
+    assert problem.span_design is not None
+    forests, nodes, lengths = problem.forests, problem.uses.nodes, problem.uses.lengths
+    scores = scores_with(problem.index, problem.base("roots"), problem.design, weights, LOCAL["local"])
+    found = []
+    ends = np.searchsorted(nodes.sentences, np.arange(len(lengths) + 1))
+    for s, (b, e) in enumerate(pairwise(ends.tolist())):
+        chart = forests.best_chart(s, scores).chart
+        gold = nodes.symbols[b:e], nodes.begins[b:e], nodes.ends[b:e]
+        edges = nota_instances(chart, int(lengths[s]), gold, threshold)
+        weight = 1.0 if problem.weight is None else float(problem.weight[s])
+        found.append(Expansions.of_edges(problem.span_design, s, *edges, weight))
+    return Expansions.joined(found)

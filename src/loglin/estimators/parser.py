@@ -7,22 +7,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.trees import Tree
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
+from loglin.estimators.parameters import WithCriterion
+from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.trees import evaluate_trees
+from loglin.features.read import NAMED_GRAMMARS
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.transforms import TreeCoder
 from loglin.models.parser import ParserModel
-from loglin.training.parser_options import ParserOptions
-from loglin.training.parser_solving import model_of_pcfg
-from loglin.training.parser_training import train_parser
+from loglin.problems.trees import TreeOptions, model_of_pcfg
+from loglin.training.fit import fit
+from loglin.training.held_out_trees import HeldOutTrees
 
 
-class Parser(BaseEstimator):
+class Parser(WithCriterion):
     """A parser trained from trees, from sentences, or from both.
 
     Parameters
@@ -30,7 +34,7 @@ class Parser(BaseEstimator):
     criterion : how weights are estimated: "pcfg" counts a generative grammar; "mecfg" normalizes every rule at its
         span; "piecewise" adds none-of-the-above instances (PT-CFG); "crf" is the conditional likelihood of whole trees
         (CRF-CFG); "perceptron" (averaged); "m-estimation" with a PCFG as base. From sentences without trees: "em",
-        "contrastive", and "mixture" of both (docs/parsing.md).
+        "contrastive", and "mixture" of both (docs/parsing.md). Or a criterion of loglin.criteria as an object.
     template : a template file's name or text, or "paper" or "spans": attributes of spans (R, L), of split points (S)
         and of words (U).
     grammar : a file of rules to start from, in the place of those of the trees; without trees the setting "symbols"
@@ -40,7 +44,12 @@ class Parser(BaseEstimator):
     max_length : longer sentences are left out of training.
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². The default of l2 is 1; of
         "m-estimation", whose objective is a mean over trees, 0.06.
-    max_iter, tol : end of training; ``tol`` is the relative improvement still to come.
+    max_iter, tol : end of training; ``tol`` is the relative improvement still to come. max_iter None is the
+        criterion's default: 200 iterations, 10 epochs of the perceptron.
+    optimizer : "auto" (L-BFGS in scaled variables), "lbfgs", "gradient", "conjugate-gradient", and for "m-estimation"
+        "newton" (docs/optimizers.md).
+    dev : trees held out; training stops when the F1 of the best trees of their sentences no longer rises.
+    warm_start : continue from the weights of the last fit.
     neighborhood : what contrastive estimation compares a sentence with, by default "trans1".
     settings : of the criterion, such as {"threshold": 5} for "piecewise".
     threads : default all cores; the weights are the same for any number.
@@ -48,9 +57,11 @@ class Parser(BaseEstimator):
     callbacks : functions called with every ``Iteration``.
     """
 
+    structure = "forest"
+
     def __init__(
         self,
-        criterion: str = "crf",
+        criterion: str | Criterion = "crf",
         *,
         template: str | os.PathLike | None = None,
         grammar: str | os.PathLike | None = None,
@@ -60,7 +71,7 @@ class Parser(BaseEstimator):
         max_length: int | None = None,
         l1: float = 0.0,
         l2: float | None = None,
-        max_iter: int = 200,
+        max_iter: int | None = None,
         tol: float = 1e-3,
         neighborhood: Any = None,
         settings: Mapping | None = None,
@@ -68,6 +79,9 @@ class Parser(BaseEstimator):
         seed: int = 0,
         memory: int = MEMORY,
         callbacks: Sequence[Callable] | None = None,
+        optimizer: str = "auto",
+        dev: Iterable[Tree | str] | None = None,
+        warm_start: bool = False,
     ):
         self.criterion = criterion
         self.template = template
@@ -86,54 +100,96 @@ class Parser(BaseEstimator):
         self.seed = seed
         self.memory = memory
         self.callbacks = callbacks
+        self.optimizer = optimizer
+        self.dev = dev
+        self.warm_start = warm_start
 
     # ------------------------------------------------------------------ training
 
     def fit(
-        self, trees: Iterable[Tree | str | Sequence[str]], unlabeled: Iterable[Sequence[str]] | None = None
+        self,
+        trees: Iterable[Tree | str | Sequence[str]],
+        unlabeled: Iterable[Sequence[str]] | None = None,
+        sample_weight: Sequence[float] | None = None,
+        start: ParserModel | None = None,
     ) -> Parser:
         """Learn from trees, given as ``Tree``, in brackets or as NLTK's; "mixture", "em" and "contrastive" from
         ``unlabeled`` sentences (lists of words) too.
 
         For "em" and "contrastive" sentences may also stand among the trees. EM takes trees as brackets: a tree of the
         sentence has all of their constituents, with their labels where the grammar has these, and may have others.
-        Contrastive estimation takes their words.
+        Contrastive estimation takes their words. ``sample_weight`` says how much each item of ``trees`` counts, and
+        behind them each of ``unlabeled``; the grammar's rules and words are counted without it. ``start`` is a model
+        whose weights training begins with.
         """
-        given: list[Any] = list(trees)
-        sentences: list[Any] = [] if unlabeled is None else list(unlabeled)
-        if self.criterion in ("em", "contrastive"):
-            sentences = [item for item in given if not _is_tree(item)] + sentences
-            given = [item for item in given if _is_tree(item)]
-        words = [checked_words(sentence, number) for number, sentence in enumerate(sentences)]
-        return self._adopt(train_parser(as_trees(given), self._options(), self._call, words))
+        chosen = self.chosen_criterion()
+        assert isinstance(chosen, OnTrees)
+        chosen.templates(self.template)
+        run = self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, seed=self.seed)
+        given, sentences, weight = self._divided(chosen, trees, unlabeled, sample_weight)
+        options = self._options(chosen, weight)
+        problem = chosen.problem(as_trees(given), options, sentences)
+        if start is None and self.warm_start:
+            start = getattr(self, "model_", None)
+        held_out = None
+        if self.dev is not None:
+            held_out = HeldOutTrees.of(as_trees(self.dev), options.coder, self.threads, self.memory)
+        model = fit(problem, chosen, run, start, held_out)
+        record = model.record
+        record["seconds"] = round(record.pop("train_seconds"), 3)
+        record["options"] = self.saved_parameters(chosen) | self._saved(model)
+        if held_out is not None:
+            scores = [i["score"] for i in record["history"] if i["score"] is not None]
+            record["dev_score"] = max(scores) if scores else held_out.score(model)
+        warn_if_unbounded(model)
+        return self._adopt(model)
 
-    def _options(self) -> ParserOptions:
-        return ParserOptions(
-            self.criterion,
+    def _divided(
+        self, chosen: OnTrees, trees: Iterable[Any], unlabeled: Iterable[Any] | None, weight: Any
+    ) -> tuple[list[Any], list[list[str]], Any]:
+        """Trees, the sentences without a tree, and the weights of the ones and then the others."""
+        given, sentences = list(trees), [] if unlabeled is None else list(unlabeled)
+        if weight is not None and not chosen.takes_weights:
+            raise LoglinError(
+                f"criterion {chosen.name} counts every tree once; leave sample_weight out, give trees several times, "
+                "or take another criterion"
+            )
+        is_tree = [not chosen.takes_sentences or _is_tree(item) for item in given]
+        first = [n for n, yes in enumerate(is_tree) if yes]
+        then = [n for n, yes in enumerate(is_tree) if not yes]
+        behind = range(len(given), len(given) + len(sentences))
+        if weight is not None and np.ndim(weight) == 1 and len(weight) == len(given) + len(sentences):
+            weight = np.asarray(weight, np.float64)[[*first, *then, *behind]]
+        bare = [given[n] for n in then] + sentences
+        words = [checked_words(sentence, number) for number, sentence in enumerate(bare)]
+        return [given[n] for n in first], words, weight
+
+    def _options(self, chosen: OnTrees, weight: Any) -> TreeOptions:
+        return TreeOptions(
             TreeCoder(self.horizontal, self.vertical, self._names),
             self.template,
             self.grammar,
             self.l1,
-            self.l2,
-            self.max_iter,
-            self.tol,
-            self.threads,
-            self.seed,
+            chosen.defaults.l2 if self.l2 is None else self.l2,
             self.max_length,
-            self.neighborhood,
-            self.settings,
+            weight,
+            self.threads,
         )
 
     @property
     def _names(self) -> tuple[str, ...]:
         return (self.annotations,) if isinstance(self.annotations, str) else tuple(self.annotations)
 
-    def _call(self, iteration: Any) -> None:
-        for callback in self.callbacks or ():
-            callback(iteration)
+    def _saved(self, model: ParserModel) -> dict[str, Any]:
+        """Parameters that a file keeps in another form than they were given in: a template's text, not its name."""
+        if self.template is None or self.template in NAMED_GRAMMARS:
+            return {}
+        extractors = [e for e in (model.spans, model.tokens) if e is not None]
+        return {"template": "".join(f"{line}\n" for e in extractors for line in e.templates.lines if line.strip())}
 
     def _adopt(self, model: ParserModel) -> Parser:
         self.model_ = model
+        self.n_iter_ = model.record.get("iterations", 0)
         self.decoder_ = TreeDecoder(model, self.threads, self.memory)
         return self
 
@@ -203,11 +259,14 @@ class Parser(BaseEstimator):
 
     @classmethod
     def from_model(cls, model: ParserModel, threads: int | None = None, memory: int = MEMORY) -> Parser:
-        coder = model.coder or TreeCoder()
-        settings = (coder.horizontal, coder.vertical, coder.annotations)
-        names = ("horizontal", "vertical", "annotations")
-        parser = cls(model.record.get("criterion", "pcfg"), threads=threads, memory=memory)
-        return parser.set_params(**dict(zip(names, settings, strict=True)))._adopt(model)
+        """A parser with a trained model, and the parameters that it was trained with."""
+        parser = cls.restored(model.record, threads=threads, memory=memory)
+        if "options" not in model.record:
+            parser.criterion = model.record.get("criterion", "pcfg")
+        if model.coder is not None:
+            parser.horizontal, parser.vertical = model.coder.horizontal, model.coder.vertical
+            parser.annotations = model.coder.annotations
+        return parser._adopt(model)
 
 
 def as_trees(trees: Iterable[Any]) -> list[Tree]:

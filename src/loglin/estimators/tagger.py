@@ -170,7 +170,7 @@ class Tagger(WithCriterion):
         if self.dev is not None and not self.hides_labels:
             held_out = self._held_out(problem.extractor, problem.labels)
         model = fit(problem, chosen, run, start, held_out)
-        model.record["options"] = self.saved_parameters(chosen) | self._saved(model)
+        model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
         if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
         warn_if_unbounded(model)
@@ -245,12 +245,12 @@ class Tagger(WithCriterion):
         certain = Gold.certain(gold.codes, len(names))
         return HeldOutLabels(design, certain, names, self.dev_metric, threads=self.threads)
 
-    def _saved(self, model: Model) -> dict[str, Any]:
+    def _saved(self, extractor: Any) -> dict[str, Any]:
         """Parameters that a file keeps in another form than they were given in."""
         given = isinstance(self.dictionary, int)
         saved: dict[str, Any] = {"dictionary": self.dictionary if given else "given"}  # which stands in the model
-        if self.template is not None and isinstance(model.extractor, TemplateExtractor):
-            saved["template"] = "\n".join(model.extractor.templates.lines) + "\n"
+        if self.template is not None and isinstance(extractor, TemplateExtractor):
+            saved["template"] = "\n".join(extractor.templates.lines) + "\n"
         return saved
 
     def _adopt(self, model: Model) -> Tagger:

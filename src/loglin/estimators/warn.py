@@ -7,9 +7,10 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from loglin.models.chain import Model
+from loglin.models.parser import ParserModel
 
 
-def warn_if_unbounded(model: Model) -> None:
+def warn_if_unbounded(model: Model | ParserModel) -> None:
     """Without a prior the best weights may be infinite; the model is usable all the same."""
     if reason := model.record.get("unbounded"):
         warnings.warn(reason, ConvergenceWarning, stacklevel=3)

@@ -230,6 +230,32 @@ class SpanExtractor:
                 keys, codes[:, n] = np.divmod(keys, self._size(template.items[n]))
         return codes
 
+    def match(self, other: SpanExtractor, whose: str) -> np.ndarray:
+        """For every attribute of spans, or of splits, its number in ``other``, -1 where that has no such attribute."""
+        n = self.n_attributes if whose == "span" else self.n_split_attributes
+        numbers = np.full(n, -1, np.int64)
+        theirs = {(t.kind, t.text): table for t, table in zip(other.observed, other.tables, strict=True)}
+        for template, table in zip(self.observed, self.tables, strict=True):
+            if _whose(template) != whose or (template.kind, template.text) not in theirs or not len(table.keys):
+                continue
+            codes = self._decoded(template, table.keys)
+            for n, item in enumerate(template.items):
+                if item.function != "length":
+                    mine, their = self.views.vocabularies[item.view], other.views.vocabularies[item.view]
+                    codes[:, n] = np.append(their.codes_of(mine), len(their) + np.arange(BOUNDARIES))[codes[:, n]]
+            found = np.empty(len(table.keys), np.int32)
+            theirs[template.kind, template.text].find(other._encoded(template, codes), found)
+            numbers[table.base : table.base + len(found)] = found
+        return numbers
+
+    def _encoded(self, template: Template, codes: np.ndarray) -> np.ndarray:
+        """The keys of items' codes, -1 where one is -1: (attributes,) int64, the reverse of ``_decoded``."""
+        keys = np.zeros(len(codes), np.int64)
+        for part in self._parts(template):
+            for n in part.items:
+                keys = keys * self._size(template.items[n]) + codes[:, n]
+        return np.where((codes < 0).any(axis=1), -1, keys)
+
     def _item_values(self, template: Template, key: int) -> list[str]:
         values = []
         for item, code in zip(template.items, self._decoded(template, np.array([key]))[0].tolist(), strict=True):

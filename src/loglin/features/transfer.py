@@ -26,10 +26,10 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
         a, b = label[codes // old_L], label[codes % old_L]
         return np.where((a < 0) | (b < 0), -1, a * L + b)
 
-    attributes = _attribute_numbers(old.extractor, extractor, "unigram")
-    _copy(attributes, old.index.ptr, label[old.index.labels], past[0], index.ptr, index.labels, L, new[0])
-    attributes = _attribute_numbers(old.extractor, extractor, "bigram")
-    _copy(
+    attributes = attribute_numbers(old.extractor, extractor, "unigram")
+    copy_weights(attributes, old.index.ptr, label[old.index.labels], past[0], index.ptr, index.labels, L, new[0])
+    attributes = attribute_numbers(old.extractor, extractor, "bigram")
+    copy_weights(
         attributes,
         old.index.bigram_ptr,
         pairs(old.index.bigram_pairs),
@@ -41,17 +41,17 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
     )
     one = np.array([0])
     ends, old_ends = np.array([0, len(index.pairs)]), np.array([0, len(old.index.pairs)])
-    _copy(one, old_ends, pairs(old.index.pairs), past[2], ends, index.pairs, L * L, new[2])
+    copy_weights(one, old_ends, pairs(old.index.pairs), past[2], ends, index.pairs, L * L, new[2])
     if len(index.triples) and len(old.index.triples):
         front = pairs(old.index.triples // old_L)
         back = label[old.index.triples % old_L]
         triples = np.where((front < 0) | (back < 0), -1, front * L + back)
         ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(old.index.triples)])
-        _copy(one, old_ends, triples, past[3], ends, index.triples, L**3, new[3])
+        copy_weights(one, old_ends, triples, past[3], ends, index.triples, L**3, new[3])
     return weights
 
 
-def _copy(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:
+def copy_weights(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:
     """out[f] = the old weight of the same (attribute, code); attributes maps old numbers to new ones."""
     owner = attributes[np.repeat(np.arange(len(old_ptr) - 1), np.diff(old_ptr))]
     known = (owner >= 0) & (old_codes >= 0)
@@ -61,7 +61,7 @@ def _copy(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) ->
     out[place[place >= 0]] = old_weights[known][place >= 0]
 
 
-def _attribute_numbers(old, new, kind: str) -> np.ndarray:
+def attribute_numbers(old, new, kind: str) -> np.ndarray:
     """For every attribute of the old extractor its number in the new one, or -1."""
     n_old = old.n_attributes if kind == "unigram" else old.n_bigram_attributes
     numbers = np.full(n_old, -1, np.int64)

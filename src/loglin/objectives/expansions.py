@@ -40,10 +40,12 @@ class Expansions:
         return cls(gold.symbols.astype(np.int32), attributes, gold.rules.astype(np.int32), counts)
 
     @classmethod
-    def of_edges(cls, design: SpanDesign, sentence: int, symbols: np.ndarray, cells: np.ndarray) -> Expansions:
+    def of_edges(
+        cls, design: SpanDesign, sentence: int, symbols: np.ndarray, cells: np.ndarray, weight: float = 1.0
+    ) -> Expansions:
         """Wrong edges of a sentence's chart: none of the above."""
         attributes = design.attributes[design.ptr[sentence] + cells]
-        return cls(symbols.astype(np.int32), attributes, np.full(len(cells), -1, np.int32), np.ones(len(cells)))
+        return cls(symbols.astype(np.int32), attributes, np.full(len(cells), -1, np.int32), np.full(len(cells), weight))
 
     @staticmethod
     def joined(parts: list[Expansions]) -> Expansions:
@@ -73,8 +75,6 @@ class Expansions:
 
 class ExpansionCriterion:
     """−log-likelihood of expansions: value and gradient, unpenalized."""
-
-    stochastic = None  # nothing to warm up from
 
     def __init__(
         self,

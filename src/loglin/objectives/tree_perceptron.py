@@ -14,15 +14,41 @@ from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, features_
 
 
 class TreePerceptron:
-    def __init__(self, index: TreeIndex, base: Base, design: TreeDesign, uses: TreeUses, features: sp.csr_matrix):
-        self.index, self.base, self.features = index, base, features
-        self.weights, self.total, self.steps = np.zeros(index.n_features), np.zeros(index.n_features), 0
+    """Weights that change with every tree that is parsed wrong."""
+
+    def __init__(
+        self,
+        index: TreeIndex,
+        base: Base,
+        design: TreeDesign,
+        uses: TreeUses,
+        features: sp.csr_matrix,
+        weight: np.ndarray | None = None,  # (trees,): how far a mistake moves the weights
+        start: np.ndarray | None = None,
+    ):
+        self.index, self.base, self.features, self.weight = index, base, features, weight
+        self.weights = np.zeros(index.n_features) if start is None else np.array(start, np.float64)
+        self.total, self.steps = np.zeros(index.n_features), 0
         cuts = [np.concatenate([[0], np.cumsum(n)]) for n in _sizes(uses.lengths)]
         self._designs = [_part(design, *(c[s : s + 2] for c in cuts)) for s in range(len(uses.lengths))]
         shapes = {int(n): Forests.of_sentences(index.grammar, index.tags, [n]) for n in np.unique(uses.lengths)}
         self._forests = [shapes[int(n)] for n in uses.lengths]
 
-    def epoch(self, order: np.ndarray, interrupted: Callable[[], str | None]) -> int:
+    def course(self, seed: int, interrupted: Callable[[], bool]) -> Callable[[int, Callable, bool], np.ndarray]:
+        """A function that goes over all trees so many times, and reports every epoch until it is told to end."""
+
+        def perceptron(epochs: int, report: Callable, averaged: bool) -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            weights = self.average if averaged else self.weights.copy
+            for epoch in range(1, epochs + 1):
+                mistakes = self.epoch(rng.permutation(self.features.shape[0]), interrupted)
+                if report(epoch, mistakes, weights):
+                    break
+            return weights()
+
+        return perceptron
+
+    def epoch(self, order: np.ndarray, interrupted: Callable[[], bool]) -> int:
         """One step for every sentence; how many best trees were wrong."""
         mistakes = 0
         for s in order.tolist():
@@ -37,9 +63,10 @@ class TreePerceptron:
             change = (self.features[s] - found).tocoo()
             if not change.nnz or not change.data.any():
                 continue
-            mistakes += 1
-            self.weights[change.col] += change.data
-            self.total[change.col] += self.steps * change.data
+            mistakes += self.weight is None or self.weight[s] > 0
+            step = change.data if self.weight is None else self.weight[s] * change.data
+            self.weights[change.col] += step
+            self.total[change.col] += self.steps * step
         return mistakes
 
     def average(self) -> np.ndarray:

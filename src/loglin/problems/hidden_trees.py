@@ -1,4 +1,6 @@
-"""Inside–outside: a probabilistic grammar from sentences whose trees are hidden, or known by some brackets.
+"""Sentences whose trees are hidden, or known by some brackets: the first grammar, and inside–outside.
+
+The first grammar is that of a file, or has all rules of some symbols, or is counted from trees.
 
     E step   n(A → B C), n(A → x), n(root A)    expected uses in the trees of each sentence that keep to its brackets
     M step   p(A → …) = (n(A → …) + λ) / Σ (n + λ)          over the rules and words that A had at the start
@@ -9,24 +11,105 @@ any more keeps what it had at the start.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
+from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.generative.lexicon import UNKNOWN, Lexicon
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.files import Production, Word
+from loglin.grammars.grammar import Grammar
+from loglin.grammars.symbols import base_label
 from loglin.optimize.em import EMResult, best_climb
 from loglin.optimize.reporter import Reporter
+from loglin.problems.trees import TreeOptions, encoded_trees
 from loglin.structures.brackets import Bracket, bracketed
 from loglin.structures.forest import Forests, scores_of
 from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads
 
 NOTHING = 1e-60  # a count below it is 0: products of such numbers would leave the quick kernel
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenText:
+    """Sentences with the first grammar, under which all have trees; those of trees stand first."""
+
+    pcfg: PCFG
+    words: list[list[str]]
+    trees: list[Tree]  # of the first sentences
+    left_out: int  # sentences that a counted grammar cannot derive
+    weight: np.ndarray | None = None  # (sentences,)
+
+    @property
+    def brackets(self) -> list[list[Bracket]] | None:
+        """The brackets of every sentence; None where there are no trees."""
+        if not self.trees:
+            return None
+        known = [brackets_of(tree, self.pcfg.grammar) for tree in self.trees]
+        return known + [[] for _ in self.words[len(known) :]]
+
+
+def hidden_text(
+    trees: Sequence[Tree],
+    sentences: Sequence[Sequence[str]],
+    options: TreeOptions,
+    criterion: str,
+    symbols: int = 0,
+    rare: int = 1,
+) -> HiddenText:
+    """The sentences that are short enough, and the grammar to start from; ``criterion`` is its name, for messages."""
+    if symbols and options.grammar is not None:
+        raise LoglinError(
+            f"there are the grammar {os.fspath(options.grammar)} and {criterion}'s setting symbols, {symbols}; give "
+            "one of the two"
+        )
+    weight = options.weights(len(trees) + len(sentences))
+    stripped = [(number, options.coder.strip(tree)) for number, tree in enumerate(trees)]
+    known = [(number, tree) for number, tree in stripped if tree is not None and options.is_short(tree.leaves())]
+    rest = [(len(trees) + n, list(words)) for n, words in enumerate(sentences) if options.is_short(words)]
+    if not known and not rest:
+        limit = "" if options.max_length is None else f" of at most {options.max_length} words"
+        raise LoglinError(f"{len(trees) + len(sentences)} sentences hold none{limit} to learn from; give some")
+    texts, pcfg = [*(tree.words() for _, tree in known), *(words for _, words in rest)], options.read_grammar()
+    n_rest = len(rest)
+    if pcfg is None and symbols:
+        pcfg = complete_grammar([f"X{n}" for n in range(1, symbols + 1)], texts, unknown=True)
+    elif pcfg is None:
+        if not known:
+            raise LoglinError(
+                f"criterion {criterion} has no grammar to start from; give a grammar file, trees to count one from, or "
+                "the setting symbols, such as 10"
+            )
+        pcfg = PCFG.count(encoded_trees(trees, options)[0], rare=rare)
+        possible = derivable(pcfg, [words for _, words in rest], Threads(options.threads))
+        rest = [item for item, is_possible in zip(rest, possible, strict=True) if is_possible]
+        texts = texts[: len(known)] + [words for _, words in rest]
+    kept = [number for number, _ in known] + [number for number, _ in rest]
+    left_out = n_rest - len(rest)
+    return HiddenText(pcfg, texts, [t for _, t in known], left_out, None if weight is None else weight[kept])
+
+
+def derivable(pcfg: PCFG, sentences: Sequence[Sequence[str]], threads: Threads) -> np.ndarray:
+    """Which sentences have a tree: (sentences,) bool."""
+    leaves = np.concatenate([np.empty((0, len(pcfg.lexicon.tags))), *map(pcfg.lexicon.scores, sentences)])
+    forests = Forests.of_sentences(pcfg.grammar, pcfg.lexicon.tags, [len(s) for s in sentences])
+    return forests.totals(scores_of(leaves, pcfg.roots, pcfg.rules), threads=threads).partitions[:, 1] > -np.inf
+
+
+def brackets_of(tree: Tree, grammar: Grammar) -> list[Bracket]:
+    """Its constituents and tags; a label that no symbol of the grammar has, such as _ or X, restricts none."""
+    known = {*grammar.symbols, *(label for symbol in grammar.symbols for label in base_label(symbol))}
+    tags = [(leaf.label, t, t + 1) for t, leaf in enumerate(tree.leaves())]
+    return [(i, j, label) if label in known else (i, j) for label, i, j in [*tree.spans(), *tags]]
+
+
+# ---------------------------------------------------------------------- inside–outside
 
 
 def inside_outside(

@@ -20,13 +20,7 @@ def instance_weights(design: Design, gold: Any, labels: list, options: ChainOpti
     """Weights of sentences: as given, times the mean weight of their labels."""
     weight = options.instance_weights
     if weight is not None:
-        weight = np.asarray(weight, np.float64)
-        if weight.shape != (design.n_sentences,) or not np.isfinite(weight).all() or (weight < 0).any():
-            raise LoglinError(
-                f"instance weights must be {design.n_sentences} finite numbers of at least 0, one per sentence"
-            )
-        if not weight.any():
-            raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
+        weight = checked_weights(weight, design.n_sentences)
     if options.label_weights:
         if not isinstance(gold, Gold):
             raise LoglinError("weights of classes need one class an example; weigh the examples with sample_weight")
@@ -40,6 +34,16 @@ def instance_weights(design: Design, gold: Any, labels: list, options: ChainOpti
         sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
         mean = sums / np.maximum(np.diff(design.offsets), 1)
         weight = mean if weight is None else weight * mean
+    return weight
+
+
+def checked_weights(given: Any, n: int) -> np.ndarray:
+    """Weights of n sentences as an array, refused where they make no sense."""
+    weight = np.asarray(given, np.float64)
+    if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
+        raise LoglinError(f"instance weights must be {n} finite numbers of at least 0, one per sentence")
+    if not weight.any():
+        raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
     return weight
 
 
