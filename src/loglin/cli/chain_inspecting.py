@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import zip_longest
 from typing import Any
 
 from loglin.cli import options as shared
@@ -161,11 +162,6 @@ def _wrapped(labels: list, limit: int = 30) -> str:
 
 
 def _two_columns(positive: list, negative: list) -> list[str]:
-    rows = []
-    left = [f"{weight:+8.3f}  {name}" for name, weight in positive]
-    right = [f"{weight:+8.3f}  {name}" for name, weight in negative]
+    left, right = ([f"{weight:+8.3f}  {name}" for name, weight in side] for side in (positive, negative))
     width = max((len(cell) for cell in left), default=0)
-    for i in range(max(len(left), len(right))):
-        first = left[i] if i < len(left) else ""
-        rows.append(f"  {first:<{width}}  {right[i] if i < len(right) else ''}".rstrip())
-    return rows
+    return [f"  {a:<{width}}  {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "text_format",
-    type=shared.FormatName("trees", "dictionary", attributes=False),
+    type=shared.format_name("trees", "dictionary", attributes=False),
     default="auto",
     help="Kind of DATA: as of loglin train, or trees or dictionary; auto goes by the name, such as .dict, .mrg or a "
     "folder of them.",
 )
 @click.option(
     "--check-format",
-    type=shared.FormatName(attributes=False),
+    type=shared.format_name(attributes=False),
     default="auto",
     help="Kind of RAW; auto goes by the name (.txt: a sentence a line).",
 )

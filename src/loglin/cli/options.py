@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -30,27 +30,31 @@ class ColumnName(click.ParamType):
             return value
 
 
-class FormatName(click.ParamType):
-    """auto, a format of tagged text, or one of ``more``; the registry is asked when it is needed."""
+class RegistryChoice(click.Choice):
+    """auto, or a name that a registry has; the registry is asked when it is needed."""
 
-    name = "format"
+    case_sensitive = True
 
-    def __init__(self, *more: str, attributes: bool = True):
-        self.more, self.attributes = more, attributes
+    def __init__(self, names: Callable[[], Iterable[str]]):
+        self.names = names
 
-    def choice(self) -> click.Choice:
-        from loglin.corpus.formats import registered
-
-        return click.Choice(["auto", *(n for n, f in registered().items() if f.words or self.attributes), *self.more])
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]
+        return list(self.names())
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        return value if value == "auto" else self.choice().convert(value, param, ctx)
+        return value if value == "auto" else super().convert(value, param, ctx)
 
-    def get_metavar(self, *args: Any, **kwargs: Any) -> str | None:
-        return self.choice().get_metavar(*args, **kwargs)
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list:
-        return self.choice().shell_complete(ctx, param, incomplete)
+def format_name(*more: str, attributes: bool = True) -> RegistryChoice:
+    """auto, a format of tagged text, or one of ``more``; without ``attributes`` only formats that hold words."""
+
+    def names() -> list[str]:
+        from loglin.corpus.formats import registered
+
+        return ["auto", *(n for n, f in registered().items() if f.words or attributes), *more]
+
+    return RegistryChoice(names)
 
 
 class FormatOption(click.Option):
@@ -78,7 +82,7 @@ beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so m
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )
-text_format = click.option("--format", "text_format", cls=FormatOption, type=FormatName(), default="auto")
+text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")
 
 
 GERUNDS = {"read": "reading", "features": "features", "train": "training"}  # parts of a command's seconds

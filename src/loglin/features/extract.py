@@ -174,10 +174,6 @@ class TemplateExtractor:
         return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
 
     @cached_property
-    def _n_columns(self) -> int:
-        return self.templates.columns
-
-    @cached_property
     def _multiple(self) -> list[tuple[Template, KeyTable]]:
         """Templates that give several attributes to a token, once their tables are known."""
         pairs = zip(self.observed_templates, self.tables, strict=True)
@@ -201,7 +197,7 @@ class TemplateExtractor:
 
     def check_columns(self, corpus: Corpus) -> None:
         """Refuse a corpus without a column that a template names, unless the corpus is empty."""
-        if not corpus.n_tokens or len(corpus.columns) >= self._n_columns:
+        if not corpus.n_tokens or len(corpus.columns) >= self.templates.columns:
             return
         for template in self.templates.templates:
             for item in template.items:
