@@ -232,7 +232,8 @@ def test_attributes_have_distinct_names_and_know_their_template(training):
     ):
         names = [extractor.attribute_name(a, whose) for a in range(size)]
         assert len(set(names)) == size
-        assert [lines[t][:3] for t in extractor.template_of(whose)] == [name[:3] for name in names]
+        order = [line[:3] for line in lines]
+        assert [order.index(name[:3]) for name in names] == sorted(order.index(name[:3]) for name in names)
         with pytest.raises(IndexError):
             extractor.attribute_name(size, whose)
 
@@ -321,12 +322,6 @@ def test_pairs_are_those_of_gold_trees(training):
         found = [(extractor.attribute_name(a, whose), t) for a, t in zip(owner.tolist(), targets.tolist(), strict=True)]
         assert set(found) == expected
         assert len(found) == len(expected)
-
-
-def test_weights_in_five_parts():
-    index = SpanIndex(2, 1, np.array([0, 2]), np.array([0, 2], np.int32), np.array([0, 1]), np.array([1], np.int32))
-    parts = index.split(np.arange(8.0))
-    assert [p.tolist() for p in parts] == [[0, 1], [2], [3, 4], [5], [6, 7]]
 
 
 @pytest.mark.parametrize(

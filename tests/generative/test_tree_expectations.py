@@ -175,10 +175,11 @@ def test_leaves_against_enumeration():
     for tree, p in listing(FINITE):
         for rule, _ in oracle.tree_uses(tree):
             wanted[rule] += p
-    pairs = [(w, s) for w in range(3) for s in range(pcfg.grammar.n_symbols)]
-    found = Spans(pcfg).expected_leaves(*np.array(pairs).T)
-    names = [(pcfg.grammar.symbols[s], pcfg.lexicon.text(w)) for w, s in pairs]
-    np.testing.assert_allclose(found, [wanted[name] for name in names])
+    lexicon = pcfg.lexicon
+    words = np.repeat(np.arange(len(lexicon.terminals)), np.diff(lexicon.ptr)).tolist()
+    tags = lexicon.tags[lexicon.columns].tolist()
+    names = [(pcfg.grammar.symbols[s], lexicon.text(w)) for w, s in zip(words, tags, strict=True)]
+    np.testing.assert_allclose(pcfg.expected_rules()[1], [wanted[name] for name in names])
 
 
 def test_classes_of_words():

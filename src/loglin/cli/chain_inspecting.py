@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import os
+from itertools import zip_longest
 from typing import Any
 
 from loglin.cli import options as shared
-from loglin.cli.inspecting import plain, record_lines
-from loglin.errors import LoglinError
-
-
-def explain(model, path: str, sentence: str, position: int | None, as_json: bool) -> None:
-    """Label a sentence and say why."""
-    from loglin.cli.explaining import explain as explain_sentence
-
-    explain_sentence(model, path, sentence, position, as_json)
+from loglin.cli.explaining import explain as explain
+from loglin.cli.inspecting import check_label, plain, record_lines
 
 
 def overview(model, path: str, top: int, label: str | None = None) -> dict[str, Any]:
@@ -22,9 +16,7 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
     import numpy as np
 
     names = [str(y) for y in model.outcomes]
-    if label is not None and label not in names:
-        some = ", ".join(names[:20]) + ("…" if len(names) > 20 else "")
-        raise LoglinError(f"the model has no label {label!r}; its labels are {some}")
+    check_label(label, names, "model")
     return {
         "model": path,
         "task": model.task,
@@ -170,11 +162,6 @@ def _wrapped(labels: list, limit: int = 30) -> str:
 
 
 def _two_columns(positive: list, negative: list) -> list[str]:
-    rows = []
-    left = [f"{weight:+8.3f}  {name}" for name, weight in positive]
-    right = [f"{weight:+8.3f}  {name}" for name, weight in negative]
+    left, right = ([f"{weight:+8.3f}  {name}" for name, weight in side] for side in (positive, negative))
     width = max((len(cell) for cell in left), default=0)
-    for i in range(max(len(left), len(right))):
-        first = left[i] if i < len(left) else ""
-        rows.append(f"  {first:<{width}}  {right[i] if i < len(right) else ''}".rstrip())
-    return rows
+    return [f"  {a:<{width}}  {b}".rstrip() for a, b in zip_longest(left, right, fillvalue="")]

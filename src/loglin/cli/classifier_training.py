@@ -78,25 +78,22 @@ def classify_train_command(data, output, as_json, **given) -> None:
     each. {"label": "b", "candidates": {"a": ["near"], "b": {"distance": 3}}} is a choice among candidates of the
     line's own, whose weights all lines share.
     """
-    from loglin.corpus.output import check_writable
-
     began = time.perf_counter()
-    check_writable(output)
-    shared.refuse_overwriting(output, data, given["dev"], given["start"])
+    shared.check_output(output, data, given["dev"], given["start"])
     kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
     examples = files.labeled(data, kind, encoding)
-    task = examples[0].task
+    example = examples[0]  # all are of one kind
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
-    estimator = _estimator(task, given, progress)
+    estimator = _estimator(example, given, progress)
     if given["dev"]:
-        if task != "one" or not hasattr(estimator, "dev"):
+        if example.is_set or example.has_candidates or not hasattr(estimator, "dev"):
             raise LoglinError("--dev needs one label an example and a criterion that is optimized; leave it out")
         held = files.labeled(given["dev"], files.kind_of(given["dev"], given["example_format"]), encoding)
         files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     start = {"start": loaded_classifier(given["start"]).model_} if given["start"] else {}
-    _fit(estimator, task, examples, data, start)
+    _fit(estimator, examples, data, start)
     progress.close()
     model = estimator.model_
     seconds["train"] = model.record["train_seconds"]
@@ -114,18 +111,18 @@ def classify_train_command(data, output, as_json, **given) -> None:
     training.print_summary(f"{found['sentences']:,} examples, {classes}, {features}", found)
 
 
-def _estimator(task: str, given: dict, progress: Any) -> Any:
-    """The estimator of the structure that has the criterion."""
+def _estimator(example: Example, given: dict, progress: Any) -> Any:
+    """The estimator of the structure that has the criterion, for examples of one kind."""
     from loglin.criteria.registry import criteria
 
     name, settings = given["criterion"], shared.settings_of(given["settings"])
     joint, local = criteria("joint"), criteria("local")
     if name in joint:
-        return _counting(joint[name]().with_settings(settings), task, given)
+        return _counting(joint[name]().with_settings(settings), example, given)
     from loglin.estimators import MaxEnt
 
     threshold = given["threshold"]
-    if threshold is not None and task != "several":
+    if threshold is not None and not example.is_set:
         raise LoglinError('--threshold is for label sets; give every example a list "labels", or leave it out')
     if threshold not in (None, "out-of-fold"):
         threshold = shared.number_of("--threshold", threshold, "a number or out-of-fold")
@@ -134,8 +131,8 @@ def _estimator(task: str, given: dict, progress: Any) -> Any:
     return MaxEnt(
         name,
         settings=settings,
-        features=operator.getitem if task == "candidates" else None,
-        multi_label=task == "several",
+        features=operator.getitem if example.has_candidates else None,
+        multi_label=example.is_set,
         threshold=threshold,
         variances=_variances(given["variances"]),
         all_features=not given["observed"],
@@ -145,11 +142,11 @@ def _estimator(task: str, given: dict, progress: Any) -> Any:
     )
 
 
-def _counting(criterion: Criterion, task: str, given: dict) -> NaiveBayes:
+def _counting(criterion: Criterion, example: Example, given: dict) -> NaiveBayes:
     """The estimator of a joint model; options that only weights have are an error."""
     from loglin.estimators import NaiveBayes
 
-    if task != "one":
+    if example.is_set or example.has_candidates:
         raise LoglinError(f"{criterion.name} needs one label an example; take criterion likelihood")
     context = click.get_current_context()
     for name in NOT_COUNTED:
@@ -170,18 +167,15 @@ def _variances(pairs: tuple[str, ...]) -> dict[str, float]:
     return found
 
 
-def _fit(estimator: Any, task: str, examples: list[Example], path: str, more: dict[str, Any]) -> None:
+def _fit(estimator: Any, examples: list[Example], path: str, more: dict[str, Any]) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
-    X = [e.features for e in examples]
-    if task == "several":
-        y: list = [files.names_of(e, path) for e in examples]
-    else:
-        y = [files.name_of(e, path) for e in examples]
-    if task == "one" and len(set(y)) < 2:
-        raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
-    if task == "candidates":
+    X, example = [e.features for e in examples], examples[0]
+    y: list = [(files.names_of if example.is_set else files.name_of)(e, path) for e in examples]
+    if example.has_candidates:
         more = more | {"candidates": X}
+    elif not example.is_set and len(set(y)) < 2:
+        raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it, where it tells why training stopped
         estimator.fit(X, y, **more)

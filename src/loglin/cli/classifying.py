@@ -38,13 +38,9 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     A set of labels is a line of labels parted by |, empty if there is none. Where the criterion gives no
     probabilities (margin, perceptron, least-squares), sums of votes stand in their place.
     """
-    from loglin.corpus.output import check_writable, write_atomically
-
-    if output:
-        check_writable(output)
-        shared.refuse_overwriting(output, file, model)
+    shared.check_output(output, file, model)
     estimator = loaded_classifier(model, threads)
-    task = _task(estimator)
+    gives_sets = estimator.model_.decoding.get("steps") == "independent"
     kind = files.kind_of(file, example_format, estimator.model_.record.get("format"))
     began = time.perf_counter()
     gold: list = []
@@ -53,19 +49,17 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     def pieces() -> Iterator[bytes]:
         for batch in files.batches(files.read_examples(file, kind, encoding)):
             if compare:
-                name = files.names_of if task == "several" else files.name_of
+                name = files.names_of if gives_sets else files.name_of
                 gold.extend(name(example, file, "leave out --eval") for example in batch)
-            judged = _judged(estimator, task, batch, file)
+            judged = _judged(estimator, gives_sets, batch, file)
             predicted.extend(answer for answer, _ in judged)
             yield "".join(_line(answer, values, proba, nbest, as_json) for answer, values in judged).encode()
 
-    if output:
-        write_atomically(output, pieces())
+    if compare and not output:
+        for _ in pieces():
+            pass
     else:
-        for piece in pieces():
-            if not compare:
-                sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        shared.write_pieces(output, pieces())
     seconds = time.perf_counter() - began
     speed = {"seconds": seconds, "examples_per_second": len(predicted) / max(seconds, 1e-9)}
     if compare:
@@ -94,18 +88,12 @@ def loaded_classifier(path: str, threads: int | None = None) -> Any:
     return estimator
 
 
-def _task(estimator: Any) -> str:
-    if estimator.model_.kind.ranks:
-        return "candidates"
-    return "several" if estimator.model_.decoding.get("steps") == "independent" else "one"
-
-
-def _judged(estimator: Any, task: str, batch: list[Example], path: str) -> list[tuple[Any, dict[str, float]]]:
+def _judged(estimator: Any, gives_sets: bool, batch: list[Example], path: str) -> list[tuple[Any, dict[str, float]]]:
     """Of every example its answer, and the probability (or sum of votes) of every class or candidate."""
     X = [example.features for example in batch]
-    if task == "candidates":
+    if estimator.model_.kind.ranks:
         for example in batch:
-            if example.task != "candidates":
+            if not example.has_candidates:
                 raise LoglinError(
                     f'{path}: example {example.number} has no "candidates", among which this model chooses; give some'
                 )
@@ -115,7 +103,7 @@ def _judged(estimator: Any, task: str, batch: list[Example], path: str) -> list[
     values = estimator.predict_proba(X) if estimator.gives_probabilities else estimator.scores(X)
     names = [str(y) for y in estimator.classes_.tolist()]
     rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
-    if task == "several":
+    if gives_sets:
         return [({str(y) for y in given}, row) for given, row in zip(estimator.predict(X), rows, strict=True)]
     return [(max(row, key=row.__getitem__), row) for row in rows]
 

@@ -63,10 +63,7 @@ def compare_command(
     result = compare(
         *labels, metric=metric, unit=unit, resamples=resamples, seed=seed, names=shared.short_names(output1, output2)
     )
-    if as_json:
-        shared.print_json(result.as_dict())
-    else:
-        print(result.report())
+    shared.show(result.as_dict(), result.report(), as_json)
 
 
 def _refuse_details(output: Corpus, labels: list[list[str]]) -> None:

@@ -58,11 +58,8 @@ def demo_command(lines, output, as_json) -> None:
 
     Without LINES, those on standard input are tagged, one ingredient a line; without any, three examples.
     """
-    from loglin.corpus.output import check_writable
-
     began = time.perf_counter()
-    if output:
-        check_writable(output)
+    shared.check_output(output)
     _announce_compilation()
     from loglin.cli.explaining import entity_lines, explanation_as_dict
     from loglin.decoding.chains import Decoder

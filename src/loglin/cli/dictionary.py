@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "text_format",
-    type=shared.FormatName("trees", "dictionary", attributes=False),
+    type=shared.format_name("trees", "dictionary", attributes=False),
     default="auto",
     help="Kind of DATA: as of loglin train, or trees or dictionary; auto goes by the name, such as .dict, .mrg or a "
     "folder of them.",
 )
 @click.option(
     "--check-format",
-    type=shared.FormatName(attributes=False),
+    type=shared.format_name(attributes=False),
     default="auto",
     help="Kind of RAW; auto goes by the name (.txt: a sentence a line).",
 )
@@ -57,14 +57,11 @@ def dictionary_command(data, output, check, as_json, **given) -> None:
     loglin dictionary words.dict --format dictionary --check raw.txt
     """
     from loglin.corpus.formats import detected
-    from loglin.corpus.output import check_writable
     from loglin.corpus.tagged import read_raw
     from loglin.features.coverage import Coverage
     from loglin.features.dictionary import write_dictionary
 
-    if output:
-        check_writable(output)
-        shared.refuse_overwriting(output, data, check)
+    shared.check_output(output, data, check)
     names, dictionary, corpus = _dictionary(data, given)
     dictionary = _with_policy(names, dictionary, given["unknown"], given["open_types"])
     found = {} if corpus is None else {"data": Coverage.of(dictionary, names, corpus.columns[0])}

@@ -38,7 +38,12 @@ class Example:
     number: int  # in its file, from 1
     answer: Any  # a label, a list of labels, or None
     features: dict[str, Any]  # attribute → value; of candidates, each → its attributes
-    task: str  # "one", "several" or "candidates"
+    has_candidates: bool  # the answer is one of its own candidates
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the answer is a set of labels."""
+        return not self.has_candidates and isinstance(self.answer, list)
 
 
 def kind_of(path: str, given: str, trained: object = None) -> str:
@@ -62,26 +67,26 @@ def kind_of(path: str, given: str, trained: object = None) -> str:
 
 
 def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
-    """All examples of a file, which must be of one task; one without an answer is of any."""
+    """All examples of a file, which must be of one kind; one without an answer is of any."""
     from loglin.corpus import jsonlines, svmlight
 
     pairs = jsonlines.examples(path, encoding) if kind == JSON else svmlight.read(path, encoding)
-    task = None
+    kind_before = None
     for number, (answer, features) in enumerate(pairs, 1):
-        own = "several" if isinstance(answer, list) else "one"
         if isinstance(features, jsonlines.Candidates):
-            own = "candidates"
             content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
         else:
             content = _attributes(path, number, features)
-        if own == "candidates" or answer is not None:
-            if task not in (None, own):
+        example = Example(number, answer, content, isinstance(features, jsonlines.Candidates))
+        if example.has_candidates or answer is not None:
+            own = example.has_candidates, example.is_set
+            if kind_before not in (None, own):
                 raise LoglinError(
                     f'{path}: example {number} differs in kind from those before it; give all a "label", all a list '
                     '"labels", or all "candidates"'
                 )
-            task = own
-        yield Example(number, answer, content, own)
+            kind_before = own
+        yield example
 
 
 def labeled(path: str, kind: str, encoding: str) -> list[Example]:
@@ -124,7 +129,7 @@ def names_of(example: Example, path: str, remedy: str = NO_LABEL) -> set[str]:
 
 def refuse_candidates(examples: Iterable[Example], path: str) -> None:
     for example in examples:
-        if example.task == "candidates":
+        if example.has_candidates:
             raise LoglinError(
                 f'{path}: example {example.number} has "candidates", but this model has classes; '
                 'give "text" or "features"'

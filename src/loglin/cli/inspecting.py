@@ -40,10 +40,14 @@ def inspect_command(model, top, label, explain, position, as_json) -> None:
         page.explain(trained, model, explain, position, as_json)
         return
     value = page.overview(trained, model, top, label)
-    if as_json:
-        shared.print_json(value)
-    else:
-        print("\n".join(page.lines(value)))
+    shared.show(value, "\n".join(page.lines(value)), as_json)
+
+
+def check_label(label: str | None, labels: list[str], whose: str) -> None:
+    """Refuse a label that the model has not."""
+    if label is not None and label not in labels:
+        some = ", ".join(labels[:20]) + ("…" if len(labels) > 20 else "")
+        raise LoglinError(f"the {whose} has no label {label!r}; its labels are {some}")
 
 
 def record_lines(record: dict, examples: bool = False) -> list[str]:
@@ -87,11 +91,9 @@ def prune_command(model, output, threshold, half, as_json) -> None:
     """Write MODEL without its small weights; those of exactly 0, as L1 leaves many, change no prediction."""
     import numpy as np
 
-    from loglin.corpus.output import check_writable
     from loglin.models.chain import Model
 
-    check_writable(output)
-    shared.refuse_overwriting(output, model)
+    shared.check_output(output, model)
     if not math.isfinite(threshold):
         raise LoglinError(f"--threshold is {threshold}; give a number of at least 0")
     before = Model.load(model)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -29,27 +30,31 @@ class ColumnName(click.ParamType):
             return value
 
 
-class FormatName(click.ParamType):
-    """auto, a format of tagged text, or one of ``more``; the registry is asked when it is needed."""
+class RegistryChoice(click.Choice):
+    """auto, or a name that a registry has; the registry is asked when it is needed."""
 
-    name = "format"
+    case_sensitive = True
 
-    def __init__(self, *more: str, attributes: bool = True):
-        self.more, self.attributes = more, attributes
+    def __init__(self, names: Callable[[], Iterable[str]]):
+        self.names = names
 
-    def choice(self) -> click.Choice:
-        from loglin.corpus.formats import registered
-
-        return click.Choice(["auto", *(n for n, f in registered().items() if f.words or self.attributes), *self.more])
+    @property
+    def choices(self) -> list[str]:  # type: ignore[override]
+        return list(self.names())
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        return value if value == "auto" else self.choice().convert(value, param, ctx)
+        return value if value == "auto" else super().convert(value, param, ctx)
 
-    def get_metavar(self, *args: Any, **kwargs: Any) -> str | None:
-        return self.choice().get_metavar(*args, **kwargs)
 
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list:
-        return self.choice().shell_complete(ctx, param, incomplete)
+def format_name(*more: str, attributes: bool = True) -> RegistryChoice:
+    """auto, a format of tagged text, or one of ``more``; without ``attributes`` only formats that hold words."""
+
+    def names() -> list[str]:
+        from loglin.corpus.formats import registered
+
+        return ["auto", *(n for n, f in registered().items() if f.words or attributes), *more]
+
+    return RegistryChoice(names)
 
 
 class FormatOption(click.Option):
@@ -77,7 +82,7 @@ beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so m
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )
-text_format = click.option("--format", "text_format", cls=FormatOption, type=FormatName(), default="auto")
+text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")
 
 
 GERUNDS = {"read": "reading", "features": "features", "train": "training"}  # parts of a command's seconds
@@ -193,6 +198,35 @@ class Progress:
     def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def check_output(output: str | None, *inputs: str | None) -> None:
+    """Refuse an output, if there is one, that cannot be written or is one of its own inputs, before long work."""
+    from loglin.corpus.output import check_writable
+
+    if output:
+        check_writable(output)
+        refuse_overwriting(output, *inputs)
+
+
+def write_pieces(output: str | None, pieces: Iterable[bytes]) -> None:
+    """Write into a file, whole or not at all, or piece by piece to standard output."""
+    from loglin.corpus.output import write_atomically
+
+    if output:
+        write_atomically(output, pieces)
+        return
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def show(value: dict[str, Any], text: str, as_json: bool) -> None:
+    """Print a result for machines or for people."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)
 
 
 def refuse_overwriting(output: str, *inputs: str | None) -> None:

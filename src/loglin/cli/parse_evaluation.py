@@ -77,10 +77,7 @@ def parse_eval_command(gold, system, against, as_json, **given) -> None:
         result = compare_parsers(right, found, others, conventions, names=names, **limits)
         value["comparison"] = result.as_dict()
         text += f"\n\n{result.report()}"
-    if as_json:
-        shared.print_json(value)
-    else:
-        print(text)
+    shared.show(value, text, as_json)
 
 
 def _is_model(path: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from loglin.cli.inspecting import record_lines
+from loglin.cli.inspecting import check_label, record_lines
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def overview(model: ParserModel, path: str, top: int, label: str | None) -> dict
     from loglin.grammars.symbols import base_label
 
     labels = sorted({name for symbol in model.grammar.symbols for name in base_label(symbol)})
-    if label is not None and label not in labels:
-        some = ", ".join(labels[:20]) + ("…" if len(labels) > 20 else "")
-        raise LoglinError(f"the parser has no label {label!r}; its labels are {some}")
+    check_label(label, labels, "parser")
     return {
         "model": path,
         "task": model.kind.name,

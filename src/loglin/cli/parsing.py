@@ -66,13 +66,10 @@ def parse_command(model, file, output, svg, text_format, memory, encoding, threa
     parted by blanks; brackets in them become -LRB- and -RRB-. A sentence without a complete parse gets the best trees
     that cover it together, and is reported.
     """
-    from loglin.corpus.output import check_writable, write_atomically
-
     if given["nbest"] and given["max_recall"]:
         raise LoglinError("--max-recall makes one tree of the likeliest spans; leave out --nbest")
-    for path in filter(None, (output, svg)):
-        check_writable(path)
-        shared.refuse_overwriting(path, file, model)
+    for path in (output, svg):
+        shared.check_output(path, file, model)
     asked = _Asked(
         nbest=given["nbest"],
         probabilities=given["probabilities"],
@@ -88,12 +85,7 @@ def parse_command(model, file, output, svg, text_format, memory, encoding, threa
     if svg:  # before anything else is written
         pieces = list(pieces)
         _write_pictures(svg, file, asked)
-    if output:
-        write_atomically(output, pieces)
-    else:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+    shared.write_pieces(output, pieces)
     if asked.incomplete:
         line, note = asked.incomplete[0]
         print(
@@ -230,9 +222,11 @@ def _written(tokens: list[str], best: list, marks: Marks | None, explanation: An
         if explanation is not None:
             value["explanation"] = asdict(explanation)
         return json.dumps(value, ensure_ascii=False) + "\n"
+    from loglin.drawing.trees import draw
+
     parts = []
     for parse in best:
-        shown = _drawn(parse.tree, marks, asked.columns) if asked.columns else str(parse.tree)
+        shown = draw(parse.tree, asked.columns, marks) if asked.columns else str(parse.tree)
         share = f"{parse.probability or 0.0:.6f}" + ("\n" if asked.columns else "\t") if asked.nbest else ""
         parts.append(f"{share}{shown}\n" + ("\n" if asked.columns else ""))
     if marks is not None and not asked.columns:
@@ -256,12 +250,6 @@ def _phrases(tree: Tree, marks: Marks) -> list[dict[str, Any]]:
         {"label": label, "begin": i, "end": j, "probability": float(marks.get((label, i, j), 0.0))}
         for label, i, j in tree.spans()
     ]
-
-
-def _drawn(tree: Tree, marks: Marks | None, columns: int) -> str:
-    from loglin.drawing.trees import draw
-
-    return draw(tree, columns, marks)
 
 
 def _write_pictures(path: str, source: str, asked: _Asked) -> None:

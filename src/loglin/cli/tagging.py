@@ -26,21 +26,7 @@ from loglin.cli import options as shared
 @shared.encoding
 @shared.threads
 @shared.as_json
-def tag_command(
-    model,
-    file,
-    output,
-    marginals,
-    nbest,
-    constrain,
-    decoding,
-    beam,
-    dictionary,
-    text_format,
-    encoding,
-    threads,
-    as_json,
-) -> None:
+def tag_command(model, file, output, marginals, nbest, as_json, **given) -> None:
     """Add a column of labels to FILE (default: standard input); a label column in it is ignored.
 
     Of plain text (--format text) every word becomes word/TAG; in CoNLL-U labels stand in the column that the model
@@ -48,20 +34,14 @@ def tag_command(
     """
     from loglin.corpus.files import ReadAhead
     from loglin.corpus.formats import Stretch, detected
-    from loglin.corpus.output import check_writable, write_atomically
-    from loglin.decoding.chains import Decoder
     from loglin.decoding.tagged_text import tagged
-    from loglin.models.chain import Model
 
-    if output:
-        check_writable(output)
-        shared.refuse_overwriting(output, file, model)
-    form = detected(file, text_format)
+    shared.check_output(output, file, model)
+    form, encoding = detected(file, given["text_format"]), given["encoding"]
     stretches: Iterator[Stretch] = form.stretches(file, encoding)
-    if form.ahead and threads != 1:
+    if form.ahead and given["threads"] != 1:
         stretches = ReadAhead(stretches)  # while the model is opened, and then while a stretch is tagged
-    trained = require_tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
+    decoder = _decoder(model, given)
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -71,16 +51,11 @@ def tag_command(
             tokens += count
             yield piece
 
-    if output:
-        write_atomically(output, pieces())
+    shared.write_pieces(output, pieces())
+    if output and as_json:
         seconds = time.perf_counter() - began
-        if as_json:
-            summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
-            shared.print_json(summary | {"output": output})
-        return
-    for piece in pieces():
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+        summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
+        shared.print_json(summary | {"output": output})
 
 
 @click.command("eval")
@@ -102,36 +77,18 @@ def tag_command(
 @shared.encoding
 @shared.threads
 @shared.as_json
-def eval_command(
-    model,
-    file,
-    constrain,
-    decoding,
-    beam,
-    dictionary,
-    label_column,
-    mapping,
-    words,
-    marginals,
-    text_format,
-    encoding,
-    threads,
-    as_json,
-) -> None:
+def eval_command(model, file, label_column, mapping, words, marginals, as_json, **given) -> None:
     """Tag FILE and compare with the labels in it: precision, recall and F1 per type, as conlleval.
 
     With --mapping, --words or --marginals: accuracy on all words and on those that the model's dictionary leaves a
     choice, V-measure and variation of information, for models learnt without labels.
     """
     from loglin.corpus.formats import detected
-    from loglin.decoding.chains import Decoder
     from loglin.evaluation.tagged_text import read_labeled
-    from loglin.models.chain import Model
 
-    trained = require_tagger(Model.load(model), model)
-    decoder = Decoder(trained, threads, constrain, shared.decoding_of(decoding, beam, dictionary))
-    form, began = detected(file, text_format), time.perf_counter()
-    data = read_labeled(decoder, file, form, encoding, label_column)
+    decoder = _decoder(model, given)
+    form, began = detected(file, given["text_format"]), time.perf_counter()
+    data = read_labeled(decoder, file, form, given["encoding"], label_column)
     if mapping or marginals or words is not None:
         result: Any = data.report(decoder, mapping or "none", marginals)
         value, text = result.as_dict(), result.report(words or 0)
@@ -139,15 +96,21 @@ def eval_command(
     else:
         result = data.evaluation(decoder)
         value, text = result.as_dict(), result.report()
-    seconds, unseen = time.perf_counter() - began, data.names[len(trained.labels) :]
+    seconds, unseen = time.perf_counter() - began, data.names[len(decoder.model.labels) :]
     if unseen and mapping in (None, "none"):
         names = ", ".join(map(str, unseen[:5]))
         print(f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr)
-    if as_json:
-        speed = {"tokens_per_second": result.tokens / max(seconds, 1e-9), "seconds": seconds}
-        shared.print_json(value | speed | {"unseen_labels": unseen})
-    else:
-        print(text)
+    speed = {"tokens_per_second": result.tokens / max(seconds, 1e-9), "seconds": seconds}
+    shared.show(value | speed | {"unseen_labels": unseen}, text, as_json)
+
+
+def _decoder(path: str, given: dict[str, Any]) -> Any:
+    """The decoder of a tagger's file, told by the options of tag and eval."""
+    from loglin.decoding.chains import Decoder
+    from loglin.models.chain import Model
+
+    told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
+    return Decoder(require_tagger(Model.load(path), path), given["threads"], given["constrain"], told)
 
 
 def require_tagger(model, path):

@@ -13,19 +13,11 @@ from loglin.cli import options as shared
 from loglin.errors import LoglinError
 
 
-class CriterionChoice(click.Choice):
-    """A criterion by name, of those that the registry has for some structures; its modules are read when asked."""
+class CriterionChoice(shared.RegistryChoice):
+    """A criterion by name, of those that the registry has for some structures."""
 
     def __init__(self, *structures: str):
-        self.structures = structures
-
-    @property
-    def choices(self) -> list[str]:  # type: ignore[override]
-        from loglin.criteria.registry import criteria
-
-        return list(dict.fromkeys(name for structure in self.structures for name in criteria(structure)))
-
-    case_sensitive = True
+        super().__init__(lambda: dict.fromkeys(name for structure in structures for name in _criteria(structure)))
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """The name; a wrong one is answered with those that there are."""
@@ -34,23 +26,24 @@ class CriterionChoice(click.Choice):
         return value
 
 
-class OptimizerChoice(click.Choice):
-    """An optimizer by name, of those that the registry has."""
+def _criteria(structure: str) -> dict[str, Any]:
+    from loglin.criteria.registry import criteria
 
-    def __init__(self) -> None:
-        pass
+    return criteria(structure)
 
-    @property
-    def choices(self) -> list[str]:  # type: ignore[override]
-        from loglin.optimize.optimizers import optimizers
 
-        return list(optimizers())
+def _optimizers() -> dict[str, Any]:
+    from loglin.optimize.optimizers import optimizers
 
-    case_sensitive = True
+    return optimizers()
 
 
 optimizer = click.option(
-    "--optimizer", type=OptimizerChoice(), default="auto", show_default=True, help="How weights are found."
+    "--optimizer",
+    type=shared.RegistryChoice(_optimizers),
+    default="auto",
+    show_default=True,
+    help="How weights are found.",
 )
 start = click.option("--continue", "start", metavar="MODEL", help="Start from the weights of this model.")
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
@@ -92,11 +85,9 @@ def settings(*structures: str) -> Callable:
 
 def settings_table(*structures: str) -> str:
     """Every criterion with what it is and its settings, from the registry."""
-    from loglin.criteria.registry import criteria
-
     lines: list[str] = []
     for structure in structures:
-        for name, kind in criteria(structure).items():
+        for name, kind in _criteria(structure).items():
             lines += [f"{name}: {kind.line}", *(f"    {line}" for line in kind.help().splitlines())]
     return "\n".join(lines)
 

@@ -71,6 +71,13 @@ class Corpus:
         return Corpus(columns, offsets, self.source)
 
 
+def first_tokens(offsets: np.ndarray) -> np.ndarray:
+    """Whether each token is the first of its sentence: (tokens,) bool."""
+    first = np.zeros(offsets[-1], bool)
+    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    return first
+
+
 def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corpus:
     """A corpus from Python objects: sentences of tokens, a token a string or a sequence of strings."""
     rows: list[tuple[str, ...]] = []

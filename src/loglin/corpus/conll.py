@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ import numpy as np
 from loglin.corpus.columns import Column, Corpus, concatenate
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
-from loglin.corpus.output import write_atomically
 from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
@@ -145,20 +143,6 @@ def with_labels(block: Block, codes: np.ndarray, labels: Vocabulary) -> bytes:
         out,
     )
     return out[:size].tobytes()
-
-
-def write(path: str | os.PathLike, corpus: Corpus, separator: str = " ") -> None:
-    """Write a corpus as a column file."""
-    blank = re.compile(r"[ \t\n\r]" if separator == " " else r"[\t\n\r]")
-    for column in corpus.columns:
-        for word in column.vocabulary.strings:
-            if blank.search(word) or not word:
-                raise LoglinError(f"{word!r} is empty or holds a blank, so that it would be lost in columns; change it")
-    lines: list[str] = []
-    for sentence in corpus.sentences():
-        lines.extend(separator.join(token) for token in sentence)
-        lines.append("")
-    write_atomically(path, ("\n".join(lines) + "\n").encode())
 
 
 def without_column(corpus: Corpus, column: int) -> Corpus:

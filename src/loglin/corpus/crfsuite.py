@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from loglin.corpus import sentences
 from loglin.corpus.columns import Corpus
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
 from loglin.corpus.formats import Format, LabelColumn, Layout
-from loglin.corpus.output import write_atomically
 from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
@@ -55,23 +54,6 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     if not math.isfinite(number):
         raise LoglinError(f"{place}: the attribute {name!r} has the value {value}; values must be finite numbers")
     return name, number
-
-
-def write(path: str | os.PathLike, examples: Iterable[tuple[list[str], list[Token]]]) -> None:
-    """Write sentences of (labels, attributes)."""
-
-    def lines() -> Iterator[bytes]:
-        for labels, tokens in examples:
-            for label, token in zip(labels, tokens, strict=True):
-                fields = (_escape(n) + (f":{float(v)!r}" if v != 1 else "") for n, v in token.items())
-                yield ("\t".join([label, *fields]) + "\n").encode()
-            yield b"\n"
-
-    write_atomically(path, lines())
-
-
-def _escape(name: str) -> str:
-    return name.replace("\\", "\\\\").replace(":", "\\:")
 
 
 def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:

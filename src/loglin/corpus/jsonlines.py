@@ -12,14 +12,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loglin.corpus import sentences as objects
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.formats import Format, LabelColumn, Layout
-from loglin.corpus.output import write_atomically
 from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
@@ -125,10 +124,6 @@ def _check_finite(features: object, place: str) -> None:
         for name, value in features.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise LoglinError(f"{place}: the feature {name!r} is {value}; values must be finite numbers")
-
-
-def write(path: str | os.PathLike, objects: Iterable[dict]) -> None:
-    write_atomically(path, (json.dumps(o, ensure_ascii=False).encode() + b"\n" for o in objects))
 
 
 class JSONLines(Format):

@@ -53,12 +53,6 @@ class LabeledText:
             return gold_of_column(self.labels, self.partial, names)
         return gold_of_sequences(self.sequences(), self.lengths, names)  # type: ignore[arg-type]
 
-    def label_names(self) -> list:
-        """Every label as it is written, in the order of first mention."""
-        if isinstance(self.labels, Column):
-            return self.labels.vocabulary.strings
-        return list(dict.fromkeys(y for labels in self.labels for y in labels or ()))
-
 
 def read_labeled(
     path: str,

@@ -98,25 +98,6 @@ class Tree:
             found.append((node.label, begin, end))
         return found[::-1]
 
-    def pretty(self, width: int = 80) -> str:
-        """Indented as in the Penn Treebank: a node that fits into ``width`` columns is one line."""
-        wide: dict[int, int] = {}  # columns of the node with this id on one line
-        for node in reversed(self.nodes()):
-            held = [len(node.word or "")] if node.word is not None else [wide[id(child)] for child in node.children]
-            wide[id(node)] = len(node.label) + 2 + len(held) + sum(held)
-        lines, ahead = [], [(self, 0, "")]  # node, columns before it, brackets that close behind it
-        while ahead:
-            node, indent, closing = ahead.pop()
-            if not node.children or indent + wide[id(node)] <= width:
-                lines.append(f"{' ' * indent}{_one_line(node, check=node is self)}{closing}")
-                continue
-            _refuse_unwritable(node, node is self)
-            lines.append(f"{' ' * indent}({node.label}")
-            *others, last = node.children
-            ahead.append((last, indent + 2, f"){closing}"))
-            ahead += [(child, indent + 2, "") for child in reversed(others)]
-        return "\n".join(lines)
-
     def __str__(self) -> str:
         return _one_line(self)
 

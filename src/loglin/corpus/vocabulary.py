@@ -51,18 +51,6 @@ class Vocabulary:
             kernels.find(self.blob, self.starts, self._slots, other.blob, other.starts[:-1], other.starts[1:], codes)
         return codes
 
-    def is_consistent(self) -> bool:
-        """Whether the starts, as read from a file, cut the bytes into strings."""
-        starts = self.starts
-        return (
-            self.blob.dtype == np.uint8
-            and starts.dtype == np.int64
-            and len(starts) > 0
-            and int(starts[0]) == 0
-            and int(starts[-1]) == len(self.blob)
-            and bool((np.diff(starts) >= 0).all())
-        )
-
     def code(self, string: str) -> int:
         return int(self.codes_of(Vocabulary.of([string]))[0])
 

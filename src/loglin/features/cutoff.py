@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.corpus.columns import first_tokens
 from loglin.features.design import Design, Incidence
 from loglin.features.index import FeatureIndex
+from loglin.features.words import positions
 
 
 def cut_off(index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: int, always=None) -> FeatureIndex:
@@ -18,10 +20,9 @@ def cut_off(index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: in
 
     ``always`` marks attributes that stay: an intercept, without which a rare class would score 0, above others.
     """
-    L, n = index.n_labels, design.n_tokens
+    L = index.n_labels
     token, label = np.nonzero(allowed)
-    step = np.ones(n, bool)
-    step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
+    step = ~first_tokens(design.offsets)  # no step into a first token
     second = step & np.roll(step, 1)  # two labels before
     pair_token, pair = _grams(token, label, step, allowed, L, 1)
     unigrams = _fires(design.unfolded(), token, label, index.ptr, index.labels, L)
@@ -31,18 +32,10 @@ def cut_off(index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: in
     if len(index.triples):
         _, triple = _grams(pair_token, pair, second, allowed, L, 2)
         triples = np.bincount(triple, minlength=L**3)[index.triples]
-    keep, keep_bigrams = unigrams >= cutoff, bigrams >= cutoff
+    keep = np.concatenate([unigrams, bigrams, pairs, triples]) >= cutoff
     if always is not None:
-        keep |= np.repeat(always, np.diff(index.ptr))
-    return FeatureIndex(
-        L,
-        np.concatenate([[0], np.cumsum(keep)])[index.ptr],
-        index.labels[keep],
-        np.concatenate([[0], np.cumsum(keep_bigrams)])[index.bigram_ptr],
-        index.bigram_pairs[keep_bigrams],
-        index.pairs[pairs >= cutoff],
-        index.triples[triples >= cutoff],
-    )
+        keep[: len(unigrams)] |= np.repeat(always, np.diff(index.ptr))
+    return index.selected(keep)
 
 
 def _grams(token, gram, has, allowed: np.ndarray, L: int, distance: int) -> tuple[np.ndarray, np.ndarray]:
@@ -63,5 +56,4 @@ def _fires(lists: Incidence, token, label, ptr: np.ndarray, labels: np.ndarray, 
     keys = lists.ids[start + np.arange(lengths.sum())] * np.int64(n_labels) + np.repeat(label, lengths)
     found, counts = np.unique(keys, return_counts=True)
     wanted = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * np.int64(n_labels) + labels
-    place = np.minimum(np.searchsorted(found, wanted), len(found) - 1) if len(found) else np.zeros(len(wanted), int)
-    return np.where(found[place] == wanted, counts[place], 0) if len(found) else np.zeros(len(wanted), np.int64)
+    return np.append(counts, 0)[positions(found, wanted)]  # −1 finds the 0

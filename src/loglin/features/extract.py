@@ -152,17 +152,19 @@ class TemplateExtractor:
         which = [np.full(len(table.keys), i) for i, (t, table) in enumerate(pairs) if t.kind == kind]
         return np.concatenate(which) if which else np.empty(0, np.int64)
 
+    def item_codes(self, template: Template, keys: np.ndarray) -> np.ndarray:
+        """The codes of the items' values in keys of a template: (items, keys)."""
+        codes = np.empty((len(template.items), len(keys)), np.int64)
+        for n, item in reversed([*enumerate(template.items)]):
+            keys, codes[n] = np.divmod(keys, len(self.vocabularies[item.view]) + 2 * self.templates.reach)
+        return codes
+
     def _item_values(self, template: Template, key: int) -> Iterator[str]:
-        reach, values = self.templates.reach, []
-        for item in reversed(template.items):
+        reach = self.templates.reach
+        for item, (code,) in zip(template.items, self.item_codes(template, np.array([key])).tolist(), strict=True):
             vocabulary = self.vocabularies[item.view]
-            key, code = divmod(key, len(vocabulary) + 2 * reach)
-            if code < len(vocabulary):
-                values.append(vocabulary[code])
-            else:  # boundary symbols, written as in CRF++
-                d = code - len(vocabulary)
-                values.append(f"_B-{d + 1}" if d < reach else f"_B+{d - reach + 1}")
-        return reversed(values)
+            d = code - len(vocabulary)  # boundary symbols are written as in CRF++
+            yield vocabulary[code] if d < 0 else f"_B-{d + 1}" if d < reach else f"_B+{d - reach + 1}"
 
     # ------------------------------------------------------------------ parts
 
@@ -170,10 +172,6 @@ class TemplateExtractor:
     def observed_templates(self) -> list[Template]:
         """The templates that have tables, in the tables' order."""
         return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
-
-    @cached_property
-    def _n_columns(self) -> int:
-        return self.templates.columns
 
     @cached_property
     def _multiple(self) -> list[tuple[Template, KeyTable]]:
@@ -199,7 +197,7 @@ class TemplateExtractor:
 
     def check_columns(self, corpus: Corpus) -> None:
         """Refuse a corpus without a column that a template names, unless the corpus is empty."""
-        if not corpus.n_tokens or len(corpus.columns) >= self._n_columns:
+        if not corpus.n_tokens or len(corpus.columns) >= self.templates.columns:
             return
         for template in self.templates.templates:
             for item in template.items:
@@ -276,17 +274,13 @@ class TemplateExtractor:
         for template, table in zip(self.observed_templates, self.tables, strict=True):
             if template.kind != kind or (kind, template.text) not in theirs or not len(table.keys):
                 continue
-            rest, digits = table.keys.copy(), []
-            for item in reversed(template.items):
+            keys = np.zeros(len(table.keys), np.int64)
+            for item, codes in zip(template.items, self.item_codes(template, table.keys), strict=True):
                 mine, their = self.vocabularies[item.view], other.vocabularies[item.view]
-                rest, codes = np.divmod(rest, len(mine) + 2 * self.templates.reach)
                 before = np.where(distance < reach, len(their) + distance, -1)
                 behind = np.where(distance < reach, before + reach, -1)
-                table_of_codes = np.concatenate([their.codes_of(mine), before, behind])
-                digits.append((table_of_codes[codes], len(their) + 2 * reach))
-            keys = np.zeros(len(table.keys), np.int64)
-            for codes, size in reversed(digits):
-                keys = np.where((keys < 0) | (codes < 0), -1, keys * size + codes)
+                codes = np.concatenate([their.codes_of(mine), before, behind])[codes]
+                keys = np.where((keys < 0) | (codes < 0), -1, keys * (len(their) + 2 * reach) + codes)
             found = np.empty(len(keys), np.int32)
             theirs[kind, template.text].find(keys, found)
             numbers[table.base : table.base + len(keys)] = found

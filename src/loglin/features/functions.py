@@ -19,14 +19,6 @@ def identity(word: str) -> str:
     return word
 
 
-def prefix(word: str, n: int) -> str:
-    return word[:n]
-
-
-def suffix(word: str, n: int) -> str:
-    return word[-n:]
-
-
 def shape(word: str) -> str:
     """The word with letters as X or x, digits as d, the rest kept: ``McDonald-1.5`` → ``XxXxxxxx-d.d``."""
     return "".join("X" if c.isupper() else "x" if c.isalpha() else "d" if c.isdigit() else c for c in word)
@@ -37,28 +29,9 @@ def short_shape(word: str) -> str:
     return re.sub(r"(.)\1+", r"\1", shape(word))
 
 
-def is_title(word: str) -> str:
-    return str(word[:1].isupper() and word[1:] == word[1:].lower()).lower()
-
-
-def is_upper(word: str) -> str:
-    return str(word.isupper()).lower()
-
-
-def has_upper(word: str) -> str:
-    return str(any(c.isupper() for c in word)).lower()
-
-
-def has_digit(word: str) -> str:
-    return str(any(c.isdigit() for c in word)).lower()
-
-
-def has_hyphen(word: str) -> str:
-    return str("-" in word).lower()
-
-
-def is_punctuation(word: str) -> str:
-    return str(bool(word) and all(unicodedata.category(c)[0] in "PS" for c in word)).lower()
+def answer(question: Callable[[str], bool]) -> Callable[[str], str]:
+    """The function of a word that answers a question about it with true or false."""
+    return lambda word: str(question(word)).lower()
 
 
 def length_class(word: str) -> str:
@@ -76,13 +49,8 @@ def ngrams(word: str, shortest: int, longest: int) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def edge(word: str) -> list[str]:
-    """No value: a place that holds a word is inside the sentence."""
-    return []
-
-
-def rare(word: str, n: int) -> list[str]:
-    """No value: how often training saw a word is known to the extractor alone."""
+def nothing(word: str, *arguments: int) -> list[str]:
+    """No value: a place that holds a word is inside the sentence, and only the extractor knows how rare a word is."""
     return []
 
 
@@ -90,20 +58,20 @@ def rare(word: str, n: int) -> list[str]:
 FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "x": (identity, 0),
     "lower": (str.lower, 0),
-    "prefix": (prefix, 1),
-    "suffix": (suffix, 1),
+    "prefix": (lambda word, n: word[:n], 1),
+    "suffix": (lambda word, n: word[-n:], 1),
     "shape": (shape, 0),
     "short-shape": (short_shape, 0),
-    "is-title": (is_title, 0),
-    "is-upper": (is_upper, 0),
-    "has-upper": (has_upper, 0),
-    "has-digit": (has_digit, 0),
-    "has-hyphen": (has_hyphen, 0),
-    "is-punctuation": (is_punctuation, 0),
+    "is-title": (answer(lambda word: word[:1].isupper() and word[1:] == word[1:].lower()), 0),
+    "is-upper": (answer(str.isupper), 0),
+    "has-upper": (answer(lambda word: any(c.isupper() for c in word)), 0),
+    "has-digit": (answer(lambda word: any(c.isdigit() for c in word)), 0),
+    "has-hyphen": (answer(lambda word: "-" in word), 0),
+    "is-punctuation": (answer(lambda word: bool(word) and all(unicodedata.category(c)[0] in "PS" for c in word)), 0),
     "length-class": (length_class, 0),
     "ngrams": (ngrams, 2),
-    "edge": (edge, 0),
-    "rare": (rare, 1),
+    "edge": (nothing, 0),
+    "rare": (nothing, 1),
 }
 
 # Wapiti's character classes, where they differ from Python's

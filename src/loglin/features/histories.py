@@ -26,6 +26,7 @@ from loglin.corpus.plaintext import Text
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
+from loglin.features.design import Incidence
 from loglin.features.triggers import Triggers
 from loglin.features.words import START, UNKNOWN, Contexts, RunningText, Words, positions
 from loglin.kernels.history import Tree
@@ -207,12 +208,12 @@ class HistoryExtractor:
         apart: list[np.ndarray] = []  # those of them that the previous word does not determine
         leaf: list[np.ndarray] = []  # longer n-grams, which nobody shares; with triggers every token is a leaf
         first = 0
-        recent: tuple[np.ndarray, np.ndarray] | None = None
+        recent: Incidence | None = None
         for kind, values in zip(self.kinds, self.values, strict=True):
             if kind == "trigger":
                 assert self.triggers is not None
                 ptr, active = self.triggers.active(running)
-                recent = ptr, (first + np.searchsorted(values, active)).astype(np.int32)
+                recent = Incidence(ptr, (first + np.searchsorted(values, active)).astype(np.int32))
             else:
                 found = [positions(values, column) for column in self._columns(kind, running)]
                 columns = [np.where(place >= 0, first + place, -1) for place in found]
@@ -226,8 +227,8 @@ class HistoryExtractor:
         example, of_token = _numbered(of_group[group], *rest)
         histories = np.searchsorted(of_group[group][example], np.arange(len(path) + 1))
         count = np.bincount(of_token, minlength=len(example)).astype(np.float64)
-        lists = _lists(leaf, example) if recent is None else _reordered(*recent, example)
-        return Tree(path, histories, *lists, count), of_token
+        lists = _lists(leaf, example) if recent is None else recent.select(example)
+        return Tree(path, histories, lists.ptr, lists.ids, count), of_token
 
     # ------------------------------------------------------------------ names
 
@@ -338,15 +339,9 @@ def _paths(columns: list[np.ndarray], places: np.ndarray, lengths: np.ndarray) -
     return np.append(by_length, -1)[rows].astype(np.int32), number.reshape(-1)
 
 
-def _lists(columns: list[np.ndarray], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The attributes of the chosen tokens in some columns, −1 for none, as lists: ptr and attributes."""
+def _lists(columns: list[np.ndarray], chosen: np.ndarray) -> Incidence:
+    """The attributes of the chosen tokens in some columns, −1 for none, as lists."""
     rows = np.stack([column[chosen] for column in columns], axis=1) if columns else np.empty((len(chosen), 0), np.int64)
     there = rows >= 0
-    return np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64), rows[there].astype(np.int32)
-
-
-def _reordered(ptr: np.ndarray, items: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The chosen lists, one behind the other: ptr and items."""
-    lengths = np.diff(ptr)[chosen]
-    cuts = np.concatenate([[0], np.cumsum(lengths)])
-    return cuts, items[np.arange(cuts[-1]) + np.repeat(ptr[:-1][chosen] - cuts[:-1], lengths)]
+    ptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
+    return Incidence(ptr, rows[there].astype(np.int32))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from loglin.corpus.columns import first_tokens
 from loglin.corpus.labels import Gold
 from loglin.corpus.sections import Section
 from loglin.features.design import Design
@@ -41,6 +42,19 @@ class FeatureIndex:
     def split(self, weights: np.ndarray) -> list[np.ndarray]:
         """The weight vector's four parts, as views."""
         return np.split(weights, np.cumsum(self.sizes)[:3])
+
+    def selected(self, keep: np.ndarray) -> FeatureIndex:
+        """The index of the features to keep, (features,) bool; every attribute stays, with or without features."""
+        unigrams, bigrams, pairs, triples = self.split(keep)
+        return FeatureIndex(
+            self.n_labels,
+            np.concatenate([[0], np.cumsum(unigrams)])[self.ptr],
+            self.labels[unigrams],
+            np.concatenate([[0], np.cumsum(bigrams)])[self.bigram_ptr],
+            self.bigram_pairs[bigrams],
+            self.pairs[pairs],
+            self.triples[triples],
+        )
 
     def transitions(self, weights: np.ndarray) -> np.ndarray:
         """Label bigram weights as a matrix (labels, labels), zero where there is none."""
@@ -102,9 +116,7 @@ def build_index(
     kernels.count_bits(bits, ptr)
     labels = np.empty(ptr[-1], np.uint16)
     kernels.list_bits(bits, labels)
-    step = np.ones(design.n_tokens, bool)
-    step[design.offsets[:-1][np.diff(design.offsets) > 0]] = False  # no step into a first token
-    step = np.flatnonzero(step)
+    step = np.flatnonzero(~first_tokens(design.offsets))  # no step into a first token
     pairs, keys = np.arange(L * L), np.empty(0, np.int64)
     if len(step) and not (everything.pairs and everything.bigrams.all()):
         seen, keys = _observed_pairs(design, gold, step)

@@ -35,10 +35,6 @@ class SpanIndex:
         """The number of features without the token features."""
         return sum(self.sizes)
 
-    def split(self, weights: np.ndarray) -> list[np.ndarray]:
-        """The weight vector's five parts, as views; that of the token features may be empty."""
-        return np.split(weights, np.cumsum(self.sizes))
-
     def to_arrays(self) -> dict[str, np.ndarray]:
         spans, splits = (self.ptr, self.targets), (self.split_ptr, self.split_rules)
         return dict(zip(_ARRAYS, (*spans, *splits), strict=True))

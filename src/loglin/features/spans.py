@@ -211,11 +211,6 @@ class SpanExtractor:
                 return template.describe(self._item_values(template, int(table.keys[attribute - table.base])))
         raise IndexError(attribute)
 
-    def template_of(self, whose: str = "span") -> np.ndarray:
-        """For every attribute of spans, or of splits, the number of its template among these: (attributes,)."""
-        tables = [t for template, t in zip(self.observed, self.tables, strict=True) if _whose(template) == whose]
-        return np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
-
     def item_codes(self, number: int) -> np.ndarray:
         """The codes of the items' values of every attribute of a template: (attributes, items).
 

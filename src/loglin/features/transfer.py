@@ -9,6 +9,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
 from loglin.features.matrix import MatrixExtractor
+from loglin.features.words import positions
 
 
 def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np.ndarray:
@@ -25,28 +26,19 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
         a, b = label[codes // old_L], label[codes % old_L]
         return np.where((a < 0) | (b < 0), -1, a * L + b)
 
-    attributes = attribute_numbers(old.extractor, extractor, "unigram")
-    copy_weights(attributes, old.index.ptr, label[old.index.labels], past[0], index.ptr, index.labels, L, new[0])
-    attributes = attribute_numbers(old.extractor, extractor, "bigram")
-    copy_weights(
-        attributes,
-        old.index.bigram_ptr,
-        pairs(old.index.bigram_pairs),
-        past[1],
-        index.bigram_ptr,
-        index.bigram_pairs,
-        L * L,
-        new[1],
-    )
-    one = np.array([0])
-    ends, old_ends = np.array([0, len(index.pairs)]), np.array([0, len(old.index.pairs)])
-    copy_weights(one, old_ends, pairs(old.index.pairs), past[2], ends, index.pairs, L * L, new[2])
-    if len(index.triples) and len(old.index.triples):
-        front = pairs(old.index.triples // old_L)
-        back = label[old.index.triples % old_L]
-        triples = np.where((front < 0) | (back < 0), -1, front * L + back)
-        ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(old.index.triples)])
-        copy_weights(one, old_ends, triples, past[3], ends, index.triples, L**3, new[3])
+    def triples(codes: np.ndarray) -> np.ndarray:
+        front, back = pairs(codes // old_L), label[codes % old_L]
+        return np.where((front < 0) | (back < 0), -1, front * L + back)
+
+    was, one = old.index, np.array([0])
+    unigrams, bigrams = (attribute_numbers(old.extractor, extractor, kind) for kind in ("unigram", "bigram"))
+    copy_weights(unigrams, was.ptr, label[was.labels], past[0], index.ptr, index.labels, L, new[0])
+    parts = (was.bigram_ptr, pairs(was.bigram_pairs), past[1], index.bigram_ptr, index.bigram_pairs)
+    copy_weights(bigrams, *parts, L * L, new[1])
+    ends, old_ends = np.array([0, len(index.pairs)]), np.array([0, len(was.pairs)])
+    copy_weights(one, old_ends, pairs(was.pairs), past[2], ends, index.pairs, L * L, new[2])
+    ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(was.triples)])
+    copy_weights(one, old_ends, triples(was.triples), past[3], ends, index.triples, L**3, new[3])
     return weights
 
 
@@ -56,11 +48,8 @@ def copy_weights(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, 
     known = (owner >= 0) & (old_codes >= 0)
     old_keys = owner[known].astype(np.int64) * size + old_codes[known]
     keys = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)).astype(np.int64) * size + codes
-    if not len(keys):
-        return
-    place = np.minimum(np.searchsorted(keys, old_keys), len(keys) - 1)  # keys are sorted by construction
-    hit = keys[place] == old_keys
-    out[place[hit]] = old_weights[known][hit]
+    place = positions(keys, old_keys)  # keys are sorted by construction
+    out[place[place >= 0]] = old_weights[known][place >= 0]
 
 
 def attribute_numbers(old, new, kind: str) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from loglin.corpus.columns import Column, Corpus, encode_strings
+from loglin.corpus.columns import Column, Corpus, encode_strings, first_tokens
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.features.functions import evaluate
@@ -53,7 +53,7 @@ class Views:
         if function in ("signature", "word"):
             derived = encode_strings(self._signed(view, column))
             self.vocabularies[view] = derived.vocabulary
-            return derived.codes[2 * column.codes + first_in_sentence(corpus)]
+            return derived.codes[2 * column.codes + first_tokens(corpus.offsets)]
         derived = encode_strings(values_of(view, column))
         self.vocabularies[view] = derived.vocabulary
         return derived.codes[column.codes]
@@ -68,7 +68,7 @@ class Views:
         column = corpus.columns[view[0]]
         if view[1] in ("signature", "word"):
             known = self.vocabularies[view].codes_of(Vocabulary.of(self._signed(view, column)))
-            return known[2 * column.codes + first_in_sentence(corpus)]
+            return known[2 * column.codes + first_tokens(corpus.offsets)]
         return self.codes(view, column)
 
     def codes(self, view: View, column: Column) -> np.ndarray:
@@ -107,13 +107,6 @@ class Views:
             self.vocabularies[view] = section.vocabulary(f"vocabulary.{i}")
             if view[1] in ("rare", "word"):
                 self.common[view] = section.vocabulary(f"common.{i}")
-
-
-def first_in_sentence(corpus: Corpus) -> np.ndarray:
-    """1 for the first token of every sentence, 0 for the others: (tokens,) int32."""
-    first = np.zeros(corpus.n_tokens, np.int32)
-    first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = 1
-    return first
 
 
 def values_of(view: View, column: Column) -> list:

@@ -19,7 +19,7 @@ import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.grammars.grammar import Grammar
-from loglin.structures.automaton import factorized, reachable
+from loglin.structures.automaton import components, factorized, reachable
 
 METHODS = ("auto", "newton", "stolcke")
 STEPS = 200  # steps of Newton's method, which gains one bit per step even at its slowest
@@ -68,7 +68,7 @@ class Branching:
         ones = np.ones(self.grammar.n_symbols)
         source, target, weight = self.mean(ones)
         wrong = ~self.productive | (np.abs(self.propagated(ones) - 1) > PROPER)
-        component = _components(source, target, len(ones))
+        component = components(len(ones), source, target)
         inner = component[source] == component[target]
         for c in np.unique(component[source[inner]]).tolist():
             arcs, members = inner & (component[source] == c), np.flatnonzero(component == c)
@@ -126,14 +126,6 @@ class Branching:
                 "the grammar's derivations have no finite expected size; lower the probability of its recursive rules"
             )
         return np.maximum(o, 0)
-
-
-def _components(source: np.ndarray, target: np.ndarray, n: int) -> np.ndarray:
-    """The strongly connected component of every symbol: (n,)."""
-    from scipy.sparse import csgraph, csr_array
-
-    graph = csr_array((np.ones(len(source), bool), (source, target)), (n, n))
-    return csgraph.connected_components(graph, connection="strong")[1]
 
 
 def _ends(source: np.ndarray, target: np.ndarray, weight: np.ndarray, n: int) -> bool:

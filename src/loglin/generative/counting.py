@@ -67,6 +67,12 @@ def normalized(counts: np.ndarray) -> np.ndarray:
     return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 
 
+def log_of(probabilities: np.ndarray) -> np.ndarray:
+    """The logarithms of probabilities, −∞ of those that are zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(probabilities)
+
+
 def emission_templates(columns: Sequence[int], oov: str) -> str:
     """The template text whose attributes are the emitted values: one template per column."""
     option = "#! oov=first\n" if oov == "first" else ""

@@ -170,7 +170,7 @@ class HMM:
         scores = np.zeros((corpus.n_tokens, len(self.labels)))
         values = self.emitted(corpus)
         for k, table in enumerate(self.emissions):
-            scores += _log(table.T)[values[:, k]]
+            scores += counting.log_of(table.T)[values[:, k]]
         return scores
 
     # ------------------------------------------------------------------ sentences
@@ -179,12 +179,15 @@ class HMM:
         """log t with START and STOP as labels L and L + 1, as lattices have them: (1 or L + 2, L + 2, L + 2)."""
         L, (H, S) = len(self.labels), self.transition.shape[:2]
         W = np.full((H if H == 1 else S + 1, S + 1, S + 1), -np.inf)
-        W[:H, :S, :L], W[:H, :S, L + 1] = _log(self.transition[:, :, :L]), _log(self.transition[:, :, L])
+        W[:H, :S, :L], W[:H, :S, L + 1] = (
+            counting.log_of(self.transition[:, :, :L]),
+            counting.log_of(self.transition[:, :, L]),
+        )
         return W
 
     def chain_parts(self, corpus: Corpus) -> Iterator[Parts]:
         """For each sentence scores, transitions and trigrams with Chain(…).score(y) = log q0(x, y)."""
-        L, t = len(self.labels), _log(self.transition)
+        L, t = len(self.labels), counting.log_of(self.transition)
         scores, offsets = self.emission_scores(corpus), corpus.offsets.tolist()
         some = np.diff(corpus.offsets) > 0
         first, last = corpus.offsets[:-1][some], corpus.offsets[1:][some] - 1
@@ -254,7 +257,7 @@ class HMM:
 
     def _label_scores(self, corpus: Corpus, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log t into each token's label (tokens,), and to STOP (sentences,)."""
-        t, L = _log(self.transition), len(self.labels)
+        t, L = counting.log_of(self.transition), len(self.labels)
         a, b = counting.histories(codes, corpus.offsets, L)
         y, z = counting.final_states(codes, corpus.offsets, L)
         if self.order == 1:
@@ -287,11 +290,6 @@ class HMM:
     @cached_property
     def sums(self) -> paths.PathSums:
         return paths.solve(self.transition, self._state_name)
-
-    def path_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """i, the expected visits of every state, and o: (S,) each, or (S, S) in order 2; START is last."""
-        i, o = self.sums.into, self.sums.out
-        return (i[0], o[0]) if self.order == 1 else (i, o)
 
     def visits(self) -> np.ndarray:
         """The expected number of tokens of a sentence with each label: (labels,)."""
@@ -380,8 +378,3 @@ class HMM:
             and [e.shape for e in self.emissions] == [(S - 1, n) for n in counting.value_counts(self.extractor)]
             and all(counting.are_probabilities(a) for a in (self.transition, *self.emissions))
         )
-
-
-def _log(probabilities: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(probabilities)

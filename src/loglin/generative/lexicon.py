@@ -25,6 +25,7 @@ from scipy import sparse
 from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.signatures import signature
+from loglin.generative.counting import log_of
 from loglin.grammars.files import Word
 
 UNKNOWN = "UNK"  # the signature of words whose spelling tells nothing
@@ -92,9 +93,7 @@ class Lexicon:
         """A lexicon of given probabilities p(terminal | tag): (terminals, K)."""
         rows = sparse.csr_array(probabilities)
         rows.sort_indices()
-        with np.errstate(divide="ignore"):
-            log_p = np.log(rows.data)
-        return cls(terminals, tags, rows.indptr.astype(np.int64), rows.indices.astype(np.int32), log_p)
+        return cls(terminals, tags, rows.indptr.astype(np.int64), rows.indices.astype(np.int32), log_of(rows.data))
 
     # ------------------------------------------------------------------ words
 

@@ -20,6 +20,7 @@ import numpy as np
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.generative.branching import PROPER, Branching
+from loglin.generative.counting import log_of
 from loglin.generative.lexicon import Lexicon
 from loglin.generative.tree_sampling import Sampler
 from loglin.grammars import files
@@ -57,7 +58,7 @@ class PCFG:
                 raise LoglinError(f"the rule {rule!r} has the probability {weight}; give one from 0 to 1")
             productions[(rule[0], *(s if s in parents else Word(s) for s in rule[1:]))] = weight
         pcfg = cls.of_productions({start: 1.0}, productions)
-        totals = pcfg._branching.propagated(np.ones(pcfg.grammar.n_symbols))
+        totals = pcfg.branching.propagated(np.ones(pcfg.grammar.n_symbols))
         if totals.max() > 1 + PROPER:
             heavy = int(totals.argmax())
             raise LoglinError(
@@ -74,7 +75,7 @@ class PCFG:
         prior = np.zeros(form.grammar.n_symbols)
         prior[[form.grammar.number[symbol] for symbol in roots]] = list(roots.values())
         lexicon = replace(Lexicon.table(form.lexical, form.grammar.number), signatures=signatures)
-        return cls(form.grammar, _log(form.weights), _log(prior), lexicon)
+        return cls(form.grammar, log_of(form.weights), log_of(prior), lexicon)
 
     @classmethod
     def read(cls, path: str | os.PathLike, encoding: str = "utf-8") -> PCFG:
@@ -122,12 +123,13 @@ class PCFG:
         shares = [tags[grammar.symbols[t]] / total[grammar.symbols[t]] for t in lexicon.tags.tolist()]
         p = np.array([rules[rule] / total[rule[0]] for rule in grammar.rules])
         prior = np.array([roots[symbol] for symbol in grammar.symbols]) / roots.total()
-        return cls(grammar, _log(p), _log(prior), lexicon.scaled(np.log(shares)))
+        return cls(grammar, log_of(p), log_of(prior), lexicon.scaled(np.log(shares)))
 
     # ------------------------------------------------------------------ sums over all derivations
 
     @cached_property
-    def _branching(self) -> Branching:
+    def branching(self) -> Branching:
+        """The grammar's rules as weights of a branching process."""
         ends = np.zeros(self.grammar.n_symbols)
         ends[self.lexicon.tags] = self.lexicon.mass
         return Branching(self.grammar, np.exp(self.rules), ends)
@@ -135,26 +137,26 @@ class PCFG:
     @cached_property
     def _reached(self) -> np.ndarray:
         """Symbols that the roots lead to: (N,) bool."""
-        source, target, _ = self._branching.mean(np.ones(self.grammar.n_symbols))
+        source, target, _ = self.branching.mean(np.ones(self.grammar.n_symbols))
         return reachable(source, target, self.roots > -np.inf)
 
     def is_tight(self) -> bool:
         """Whether derivations end with probability one."""
-        return bool(self._branching.settled[self._reached].all() and abs(np.exp(self.roots).sum() - 1) <= PROPER)
+        return bool(self.branching.settled[self._reached].all() and abs(np.exp(self.roots).sum() - 1) <= PROPER)
 
     def partition(self, method: str = "auto") -> np.ndarray:
         """i, the weight of all trees below each symbol, by "newton", "stolcke" or the better one: (N,)."""
-        return self._branching.inside(method)
+        return self.branching.inside(method)
 
     @cached_property
     def inside(self) -> np.ndarray:
         """i: (N,)."""
-        return self._branching.inside()
+        return self.branching.inside()
 
     @cached_property
     def outside(self) -> np.ndarray:
         """o: (N,)."""
-        return self._branching.outside(self.inside, np.exp(self.roots))
+        return self.branching.outside(self.inside, np.exp(self.roots))
 
     @cached_property
     def total(self) -> float:
@@ -210,10 +212,6 @@ class PCFG:
                 count *= 0.0 if rule is None else np.exp(self.rules[rule])
         return float(count)
 
-    def expected_counts(self, parts: Iterable[str | Tree]) -> np.ndarray:
-        """The expected number of occurrences of every piece: (pieces,)."""
-        return np.array([self.expected_count(part) for part in parts])
-
     def log_probability(self, tree: Tree) -> float:
         """log p of a tree of this grammar or of the rules it is the normal form of; −inf if it is impossible."""
         top = encoded(tree)
@@ -265,8 +263,3 @@ class PCFG:
 
 def _rule(node: Tree) -> tuple[str, ...]:
     return (node.label, *(child.label for child in node.children))
-
-
-def _log(p: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(p)

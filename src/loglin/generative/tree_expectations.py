@@ -72,7 +72,7 @@ class Spans:
     def lengths(self, longest: int) -> np.ndarray:
         """The weight of trees with 0 … ``longest`` words: (longest + 1, N)."""
         for m in range(len(self._lengths), longest + 1):
-            self._lengths.append(self._close(self._joined(m, self._lengths, 1) if m > 1 else self._ends))
+            self._lengths.append(self._close(self._joined(m, self._lengths, 1) if m > 1 else self.pcfg.branching.ends))
         return np.stack(self._lengths[: longest + 1])
 
     def edges(self, side: str, length: int) -> np.ndarray:
@@ -90,13 +90,6 @@ class Spans:
     def _close(self, values: np.ndarray) -> np.ndarray:
         """The values with the trees that unary rules put on top."""
         return values if not self._unary.nnz else _solve(self._unary, values, np.ones(len(values), bool))
-
-    @property
-    def _ends(self) -> np.ndarray:
-        """The weight of all words of a symbol: (N,)."""
-        ends = np.zeros(self.pcfg.grammar.n_symbols)
-        ends[self.pcfg.lexicon.tags] = self.pcfg.lexicon.mass
-        return ends
 
     def _to_child(self, side: int, other: np.ndarray) -> sparse.csr_array:
         """p of the rules from a parent to its left (1) or right (2) child, times ``other`` of the other one: (N, N)."""
@@ -134,10 +127,6 @@ class Spans:
         return _solve((self._to_child(3 - near, i) + self._unary).T, np.where(live[:, None], given, 0), live)
 
     # ------------------------------------------------------------------ rules and tags
-
-    def expected_leaves(self, words: np.ndarray, tags: np.ndarray) -> np.ndarray:
-        """Expected uses of words by symbols, o_A p(A → x), for numbers of words (n,) and of tags (n,)."""
-        return self.pcfg.outside[tags] * self.emitted[tags, words]
 
     def expected(
         self, rules: np.ndarray, words: Words | None = None, shortest: int = 1, longest: int | None = None

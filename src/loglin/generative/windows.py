@@ -54,7 +54,7 @@ class Windows:
 
     def weights(self, template: Template, keys: np.ndarray) -> dict[int, np.ndarray]:
         """Offset → W (S, keys); the last state is START at offsets below 0 and END above. Others weigh 1."""
-        codes = self._item_codes(template, keys)
+        codes = self.extractor.item_codes(template, keys)
         found = {}
         for offset in sorted({item.offset for item in template.items}):
             here = [(item, c) for item, c in zip(template.items, codes, strict=True) if item.offset == offset]
@@ -63,13 +63,6 @@ class Windows:
             for item, c in zip(template.items, codes, strict=True):
                 self._fix_ends(item, c, found)
         return found
-
-    def _item_codes(self, template: Template, keys: np.ndarray) -> list[np.ndarray]:
-        reach, codes, rest = self.extractor.templates.reach, [], keys
-        for item in reversed(template.items[1:]):
-            rest, code = np.divmod(rest, len(self.extractor.vocabularies[item.view]) + 2 * reach)
-            codes.append(code)
-        return [*([rest] if template.items else []), *reversed(codes)]
 
     def _side(self, item: Item, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the code is inside the sentence, and where it is outside on the side of the item's offset."""

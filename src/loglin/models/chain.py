@@ -56,23 +56,13 @@ class Model:
     def prune(self, threshold: float = 0.0) -> Model:
         """Without the weights of magnitude ≤ threshold, and without attributes that have none left."""
         keep = np.abs(self.weights) > threshold
-        index, (unigram, bigram, pair, triple) = self.index, self.index.split(keep)
-        counts = _kept_counts(unigram, index.ptr)
-        bigram_counts = _kept_counts(bigram, index.bigram_ptr)
-        extractor = self.extractor
+        index, extractor = self.index.selected(keep), self.extractor
         if not isinstance(extractor, MatrixExtractor):  # a matrix keeps its columns
-            extractor = extractor.select(counts > 0, bigram_counts > 0)
-            counts, bigram_counts = counts[counts > 0], bigram_counts[bigram_counts > 0]
-        smaller = FeatureIndex(
-            index.n_labels,
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            index.labels[unigram],
-            np.concatenate([[0], np.cumsum(bigram_counts)]).astype(np.int64),
-            index.bigram_pairs[bigram],
-            index.pairs[pair],
-            index.triples[triple],
-        )
-        return replace(self, extractor=extractor, index=smaller, weights=self.weights[keep], record=dict(self.record))
+            some, some_bigrams = np.diff(index.ptr) > 0, np.diff(index.bigram_ptr) > 0
+            extractor = extractor.select(some, some_bigrams)
+            ptr, bigram_ptr = np.append(0, index.ptr[1:][some]), np.append(0, index.bigram_ptr[1:][some_bigrams])
+            index = replace(index, ptr=ptr, bigram_ptr=bigram_ptr)
+        return replace(self, extractor=extractor, index=index, weights=self.weights[keep], record=dict(self.record))
 
     # ------------------------------------------------------------------ files
 
@@ -123,11 +113,8 @@ class Model:
         sizes = n_labels, extractor.n_attributes, extractor.n_bigram_attributes
         index = FeatureIndex.from_section(section.part("index"), *sizes)
         weights = section.finite("weights", index.n_features, np.float16, np.float32, np.float64)
-        hmm, words, decoding = (
-            section.optional("base"),
-            section.optional("dictionary"),
-            section.manifest.get("decoding", {}),
-        )
+        hmm, words = section.optional("base"), section.optional("dictionary")
+        decoding = section.manifest.get("decoding", {})
         base = HMM.from_section(hmm) if hmm else None
         section.require(base is None or base.labels == labels, "base.labels", "are not those of the model")
         section.require(_is_decoding(decoding, n_labels), "decoding", "is no way to decode")
@@ -143,10 +130,6 @@ class Model:
             decoding,
             TagDictionary.from_section(words, n_labels) if words else None,
         )
-
-
-def _kept_counts(keep: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    return np.diff(np.concatenate([[0], np.cumsum(keep)])[ptr])
 
 
 def _is_decoding(decoding: object, n_labels: int) -> bool:

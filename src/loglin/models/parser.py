@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.columns import Corpus, first_tokens, from_sentences
 from loglin.corpus.sections import Section
 from loglin.corpus.trees import Tree
 from loglin.features.design import Design
@@ -153,9 +153,9 @@ def words_seen(sentences: Sequence[Sequence[str]], lexicon: Lexicon, as_terminal
 def tree_design(corpus: Corpus, lexicon: Lexicon, tokens: Design | None, spans: SpanDesign | None) -> TreeDesign:
     """What the criteria on trees read of sentences."""
     words = corpus.sentences()
-    first = np.zeros(corpus.n_tokens, bool)
-    first[corpus.offsets[:-1][np.diff(corpus.offsets) > 0]] = True
-    leaves = lexicon.scores([word for sentence in words for (word, *_) in sentence], first.tolist())
+    leaves = lexicon.scores(
+        [word for sentence in words for (word, *_) in sentence], first_tokens(corpus.offsets).tolist()
+    )
     n, nothing = corpus.n_tokens, np.empty((0, 0), np.int32)
     matrix = sp.csr_matrix((n, 0)) if tokens is None else token_matrix(tokens)
     if spans is None:

@@ -95,7 +95,7 @@ class Automaton:
         some = (self.weights > -np.inf) & self._useful[source] & self._useful[target]
         source, target, weights = source[some], target[some], self.weights[some]
         sums = np.where(self._useful, ends, -np.inf)
-        component = _components(len(sums), source, target)
+        component = components(len(sums), source, target)
         by_arc, by_state = np.argsort(component[source], kind="stable"), np.argsort(component, kind="stable")
         cuts = np.arange(component.max(initial=-1) + 2)
         arc_ptr = np.searchsorted(component[source[by_arc]], cuts)
@@ -134,7 +134,7 @@ def reachable(source: np.ndarray, target: np.ndarray, first: np.ndarray) -> np.n
     return found[:n]
 
 
-def _components(n: int, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+def components(n: int, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The strongly connected component of each state, so numbered that arcs lead to lower ones: (states,)."""
     from scipy.sparse import csgraph, csr_matrix
 

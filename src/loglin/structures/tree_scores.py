@@ -17,6 +17,7 @@ from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.features.span_index import SpanIndex
 from loglin.features.spans import cell_number
+from loglin.features.words import positions
 from loglin.grammars.grammar import Grammar
 from loglin.grammars.uses import TreeUses
 from loglin.kernels.forest_scores import Scores
@@ -131,8 +132,4 @@ def _pairs(attributes: np.ndarray, targets: np.ndarray, ptr: np.ndarray, listed:
     """Where the pairs (attribute, target) stand in lists that rise, -1: nowhere."""
     keys = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * most + listed
     wanted = np.where(attributes >= 0, attributes.astype(np.int64) * most + targets, -1)
-    if not len(keys):
-        return np.full(len(wanted), -1)
-    place = np.searchsorted(keys, wanted)
-    place[place == len(keys)] = 0
-    return np.where(keys[place] == wanted, place, -1)
+    return positions(keys, wanted)
