@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from loglin.criteria.registry import FIRST, criteria
+from loglin.models.kinds import KINDS
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "loglin"
 # the way of the data, top to bottom: a folder imports only folders that stand before it
@@ -60,6 +63,21 @@ def test_imports_point_upwards(path):
 def test_optimizers_and_objectives_know_each_other_by_protocols_alone():
     for path in (PACKAGE / "optimize").glob("*.py"):
         assert "objectives" not in imports_of(path), path.name
+
+
+def test_no_code_compares_with_the_name_of_a_criterion_or_a_task():
+    """What differs between criteria and tasks is said by their classes; the registries alone know names."""
+    names = {*KINDS, *(name for structure in FIRST for name in criteria(structure))} - {"accuracy"}  # a metric too
+    found = []
+    for path in PACKAGE.glob("*/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Compare):
+                inside = [part for one in (node.left, *node.comparators) for part in ast.walk(one)]
+                if names & {
+                    part.value for part in inside if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                }:
+                    found.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
+    assert not found
 
 
 def test_nothing_else_lies_at_the_root():

@@ -177,7 +177,7 @@ class TreeProblem:
 
     def base(self, kind: str) -> Base:
         """Fixed scores: "pcfg" of rules and roots, "roots" of roots alone, "lexicon" of neither."""
-        rules = self.pcfg.rules if kind == "pcfg" else np.zeros(self.pcfg.grammar.n_rules)
+        rules = {"pcfg": self.pcfg.rules}.get(kind, np.zeros(self.pcfg.grammar.n_rules))
         possible = np.where(self.pcfg.roots > -np.inf, 0.0, -np.inf)
         return Base(rules, possible if kind == "lexicon" else self.pcfg.roots)
 

@@ -49,9 +49,8 @@ def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     with tempfile.TemporaryDirectory() as folder:
         grammar = Path(folder) / "heads.grammar"
         grammar.write_text(head_grammar(trees))
-        for name in ("em", *NEIGHBORHOODS):
+        for name, criterion, around in (("em", "em", None), *((n, "contrastive", n) for n in NEIGHBORHOODS)):
             progress(f"{name}: {len(training)} sentences")
-            criterion, around = ("em", None) if name == "em" else ("contrastive", name)
             parser = Parser(criterion, neighborhood=around, grammar=grammar, **how)
             parser.fit([tree.words() for tree in training])
             rows += rows_of(f"head grammar, {name}", parser, test, BRACKETS)

@@ -139,11 +139,10 @@ def _trade_off(whole: Features, sizes: tuple[int, ...]) -> tuple[dict[int, dict]
 
 def _fit(features: Features, criterion: str, c: float | None, **options: Any) -> Fit:
     """A model of a part of the data, which may lack what the HMM must hold possible."""
-    settings: dict[str, Any] = {}
-    if criterion == "hmm":
-        settings["transition_smoothing"] = SMOOTHING
-    elif criterion == "m-estimation":
-        training = features.data.training
-        labels, gold = gold_of_column(training.labels)
-        settings["base"] = HMM.fit(training.inputs, gold.codes, labels, transition_smoothing=SMOOTHING)
-    return features.fit(criterion, c, settings=settings, **options)
+    training = features.data.training
+    labels, gold = gold_of_column(training.labels)
+    settings: dict[str, dict[str, Any]] = {
+        "hmm": {"transition_smoothing": SMOOTHING},
+        "m-estimation": {"base": HMM.fit(training.inputs, gold.codes, labels, transition_smoothing=SMOOTHING)},
+    }
+    return features.fit(criterion, c, settings=settings.get(criterion, {}), **options)

@@ -65,16 +65,19 @@ def run(quick: bool, progress: Progress, threads: int | None) -> Table:
     return Table("m-estimation-table1", "NP chunking by estimator", rows, remarks)
 
 
+GRIDS = {("extended", "m-estimation"): GRID}  # training is quick
+
+
 def grid(kind: str, criterion: str, quick: bool) -> tuple[float, ...]:
     """The values of c to choose from."""
     if quick:
         return (USUAL[kind, criterion],)
-    return COARSE if kind == "extended" and criterion != "m-estimation" else GRID
+    return GRIDS.get((kind, criterion), COARSE if kind == "extended" else GRID)
 
 
 def _model(features: Features, kind: str, criterion: str, published: tuple, quick: bool) -> list[Row]:
-    if criterion == "hmm":
-        return np_chunks.rows("HMM", published, features.score(features.fit("hmm").model, "test"))
+    if criteria("chain")[criterion].counts:
+        return np_chunks.rows("HMM", published, features.score(features.fit(criterion).model, "test"))
     fits = [features.fit(criterion, c) for c in grid(kind, criterion, quick)]
     return features.rows_of_best(f"{kind} {NAMES[criterion]}", published, fits)
 

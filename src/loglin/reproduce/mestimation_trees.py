@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from loglin.estimators.parser import Parser
+from loglin.optimize.record import COUNTED
 from loglin.reproduce.table import Progress, Row, Table
 from loglin.reproduce.treebank_parsing import Scores, Split, judged, splits
 
@@ -109,7 +110,7 @@ def rows_of(name: str, scores: Scores) -> list[Row]:
 
 def _course(records: list[dict[str, Any]]) -> str:
     """How training went, as a note."""
-    if records[0]["criterion"] == "pcfg":
+    if records[0]["stop"] == COUNTED:
         return "counted"
     penalties = sorted({record["l2"] for record in records})
     shown = f"{penalties[0]:g}" if len(penalties) == 1 else f"{penalties[0]:g} to {penalties[-1]:g}"

@@ -16,6 +16,7 @@ import numpy as np
 from loglin.corpus import datasets
 from loglin.corpus.columns import Column, Corpus, encode_strings
 from loglin.corpus.labels import gold_of_column
+from loglin.criteria.registry import criteria
 from loglin.decoding.chains import Decoder
 from loglin.estimators.tagger import Tagger
 from loglin.evaluation.sequences import Evaluation, evaluate
@@ -133,7 +134,7 @@ class Features:
         """Train with the penalty w²/2c (none for c = inf) and score the development data; ``cold``: see fit_columns."""
         if c is not None:
             options["l2"] = 0.0 if np.isinf(c) else 1 / c
-        if criterion == "hmm":
+        if criteria("chain")[criterion].counts:
             options["order"] = 2
         tagger = Tagger(criterion, template=self.template, threads=self.threads, **options)
         model = fit_columns(tagger, self.data.training.inputs, self.data.training.labels, cold)

@@ -90,7 +90,7 @@ Values = Callable[[Any, np.ndarray, Any], np.ndarray]
 
 def linear(criterion: str, l2: float, threads: int | None, X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
     model = MaxEnt(criterion, l2=l2, tol=1e-6, threads=threads).fit(X, Y.astype(int))
-    return model.predict_proba(other) if criterion == "likelihood" else model.decision_function(other)
+    return model.predict_proba(other) if model.gives_probabilities else model.decision_function(other)
 
 
 def naive_bayes(threads: int | None, X: Any, Y: np.ndarray, other: Any) -> np.ndarray:
