@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import Evaluation
 from loglin.reproduce import np_chunks
