@@ -304,7 +304,8 @@ def test_real_trees():
 
     split = splits(15, [0])[0]
     generative, local = Scores(), Scores()
-    parser = judged(Parser("pcfg"), split, generative)
+    parser = Parser("pcfg")
+    judged(parser, split, generative)
     judged(Parser("mecfg"), split, local)
     assert (parser.model_.grammar.n_symbols, parser.model_.grammar.n_rules) == (393, 1309)
     assert generative.mean("f1") == pytest.approx(75.5, abs=1)

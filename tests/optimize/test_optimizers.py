@@ -584,7 +584,7 @@ def test_in_the_shell(tmp_path):
         ]
         result = CliRunner().invoke(cli, words)
         assert result.exit_code == 0, (name, result.output)
-    assert MaxEnt.load(tmp_path / "m").optimizer == "averaged-sgd"
+    assert MaxEnt.load(tmp_path / "m").optimizer == OPTIMIZERS[-1]
     refused = CliRunner().invoke(cli, [*words[:2], "--optimizer", "newton", "--l1", "1", "-o", str(tmp_path / "m")])
     assert refused.exit_code != 0
     assert "has no l1 penalty" in str(refused.output) + str(refused.exception)

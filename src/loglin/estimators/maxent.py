@@ -382,7 +382,7 @@ class MaxEnt(WithCriterion, Classifier):
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Self:
         face = model.kind.face_of(model.record)
-        if face != cls.__name__:  # of naive Bayes values may mean there or not
+        if not model.kind.has_transitions and face != cls.__name__:  # of naive Bayes values may mean there or not
             raise LoglinError(f"this is a model of {face}; open it with {face}.load, or with loglin.load")
         return super().from_model(model, threads)
 
