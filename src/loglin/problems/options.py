@@ -50,11 +50,6 @@ class ChainOptions:
         return [] if isinstance(self.dictionary, int) else list(self.dictionary[0])
 
 
-def certain_labels(sequences: Iterable[Sequence], lengths: list[int], options: ChainOptions) -> tuple[list, Gold]:
-    """Labels and what is known of every token's label, where labels are given."""
-    return with_dictionary_labels(*gold_of_sequences(sequences, lengths), options)
-
-
 def hidden_labels(
     sequences: Iterable[Sequence | None] | None, lengths: list[int], options: ChainOptions, nameless: int
 ) -> tuple[list, Gold]:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from loglin.criteria.criterion import Criterion, Way
-from loglin.criteria.registry import check_optimizer
 from loglin.errors import LoglinError
 from loglin.optimize.minimize import require_finite
 from loglin.optimize.record import INTERRUPTED, Result
@@ -85,11 +84,6 @@ def require(problem: Problem, criterion: Criterion, start: Any) -> None:
         )
     if criterion.needs == Annotation.CERTAIN:
         problem.require_labels(criterion.name)
-
-
-def check_run(criterion: Criterion, optimizer: str, l1: float) -> None:
-    """Refuse an optimizer that does not go with the criterion, before any data are read."""
-    check_optimizer(optimizer, criterion, l1)
 
 
 def record_of(result: Result) -> dict[str, Any]:
