@@ -94,7 +94,6 @@ def train_command(data, output, as_json, **given) -> None:
     The criteria contrastive, em and marginal-likelihood learn from text without labels.
     """
     from loglin.corpus.output import check_writable
-    from loglin.estimators.selection import select_tagger
 
     began = time.perf_counter()
     check_writable(output)
@@ -108,6 +107,8 @@ def train_command(data, output, as_json, **given) -> None:
     tagger.dev = _held_out(tagger, text, given)
     seconds, trials = {"read": time.perf_counter() - began}, None
     if grid:
+        from loglin.estimators.selection import select_tagger
+
         gold = _gold(given) if given["gold"] else None
         tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
     else:

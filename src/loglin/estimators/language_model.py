@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
-from loglin.estimators.parameters import WithCriterion
+from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
 from loglin.features.words import END, UNKNOWN, RunningText
 from loglin.generative.predictor import Predictor, Vote
 from loglin.models.cache import CacheModel
@@ -51,7 +50,7 @@ class TextScore:
         return float(np.exp(-self.known_log_probability / max(1, self.tokens - self.unknown)))
 
 
-class LanguageModel(WithCriterion):
+class LanguageModel(WithCriterion, Estimator):
     """P(next word | history): log-linear, p(w | h) ∝ exp(Σ weights of the active features), or counted n-grams.
 
     A text is a list of lines, each a string or a list of tokens: a sentence a line, a blank line between
@@ -173,7 +172,7 @@ class LanguageModel(WithCriterion):
 
     def _log_probabilities(self, text: Text) -> tuple[RunningText, np.ndarray]:
         """log p of every token of a text, the ends of sentences included."""
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         running = self.model_.words.encode(text)
         log_p = self.model_.log_probabilities(running, np.arange(len(running) + 1), running.words)
         return running, _checked(log_p)
@@ -209,7 +208,7 @@ class LanguageModel(WithCriterion):
 
     def _open(self, earlier: list[str], sentence: list[str]) -> tuple[RunningText, int]:
         """A document whose last sentence goes on, and the token to predict."""
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         running = self.model_.words.encode(from_lines([*earlier, [*sentence, UNKNOWN]], source="history"))
         return running, len(running) - 2  # the last but the end: what we added
 
@@ -288,7 +287,7 @@ class LanguageModel(WithCriterion):
 
     def without_cache(self) -> LanguageModel:
         """This model as it is below its cache, if it has one."""
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         if not isinstance(self.model_, CacheModel):
             return self
         options, base = LanguageOptions(self.features), self.model_.base
@@ -304,7 +303,7 @@ class LanguageModel(WithCriterion):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to one file."""
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         PredictorModel(self.model_, self.record_).save(path)
 
     @classmethod

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.registry import check_optimizer, criteria, criterion
@@ -21,7 +21,43 @@ PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
 UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  # of the process, not of the model
 
 
-class WithCriterion(BaseEstimator):
+class Estimator:
+    """What scikit-learn asks of an estimator: parameters, tags, a short form; it is imported when it asks.
+
+    ``loglin train`` goes through estimators too, and importing scikit-learn would take it a second.
+    """
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._get_param_names()}
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator.__sklearn_tags__(self)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        """The parameters that are not as they are by default."""
+        usual = inspect.signature(type(self).__init__).parameters
+        given = {k: v for k, v in Estimator.get_params(self).items() if repr(v) != repr(usual[k].default)}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+def require_fitted(estimator: Any) -> None:
+    """Refuse an estimator that has no model yet."""
+    if not hasattr(estimator, "model_"):
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(
+            f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+            "using this estimator."
+        )
+
+
+class WithCriterion:
     """An estimator with a ``criterion``, a word or an object, and ``settings`` for it.
 
     In the docstring of a subclass, CRITERIA stands for the criteria of its structure with their settings.
@@ -53,7 +89,7 @@ class WithCriterion(BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters; ``deep``, also the settings of the criterion, as criterion__name."""
-        params = super().get_params(deep=False)
+        params = super().get_params(deep=False)  # type: ignore[misc]
         if deep:
             try:
                 chosen = self.chosen_criterion()
@@ -65,7 +101,7 @@ class WithCriterion(BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters, and settings of the criterion as criterion__name."""
         inside = {k.removeprefix(PREFIX): v for k, v in params.items() if k.startswith(PREFIX)}
-        known = self._get_param_names()
+        known = self._get_param_names()  # type: ignore[attr-defined]
         for name, value in params.items():
             if name.startswith(PREFIX):
                 continue
@@ -109,7 +145,7 @@ class WithCriterion(BaseEstimator):
     def restored(cls, record: dict, **more: Any) -> Self:
         """An estimator with the parameters that a record keeps."""
         options = record.get("options")
-        known = set(cls._get_param_names()) - set(UNSAVED)
+        known = set(cls._get_param_names()) - set(UNSAVED)  # type: ignore[attr-defined]
         given = {k: v for k, v in options.items() if k in known} if isinstance(options, dict) else {}
         return cls(**given | more)
 

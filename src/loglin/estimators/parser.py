@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.trees import Tree
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
-from loglin.estimators.parameters import WithCriterion
+from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.trees import evaluate_trees
 from loglin.features.read import NAMED_GRAMMARS
@@ -26,7 +25,7 @@ from loglin.training.fit import fit
 from loglin.training.held_out_trees import HeldOutTrees
 
 
-class Parser(WithCriterion):
+class Parser(WithCriterion, Estimator):
     """A parser trained from trees, from sentences, or from both.
 
     Parameters
@@ -197,7 +196,7 @@ class Parser(WithCriterion):
 
     def parse(self, sentences: Sequence[Sequence[str]], decode: str = "best") -> list[Parse]:
         """The best tree of every sentence, or with "max-recall" the tree of its likeliest spans."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.decoder_.best(sentences, decode)
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[Tree]:
@@ -206,27 +205,27 @@ class Parser(WithCriterion):
 
     def parse_nbest(self, sentences: Sequence[Sequence[str]], n: int = 10) -> list[list[Parse]]:
         """The n best trees of every sentence, with their probabilities."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.decoder_.nbest(sentences, n)
 
     def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:
         """(label, begin, end, probability) of the constituents that are likelier than ``least``."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.decoder_.marginals(sentence, least)
 
     def explain(self, sentence: Sequence[str], span: tuple[int, int]) -> SpanExplanation:
         """Why the words from span[0] up to span[1] are what they are."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.decoder_.explain(sentence, *span)
 
     def sample(self, sentence: Sequence[str], n: int = 1, seed: int | None = None) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""
-        check_is_fitted(self)
+        require_fitted(self)
         return self.decoder_.sample(sentence, n, np.random.default_rng(self.seed if seed is None else seed))
 
     def score(self, trees: Iterable[Tree | str], y: Any = None) -> float:
         """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""
-        check_is_fitted(self)
+        require_fitted(self)
         gold = [g for g in map(self._gold, as_trees(trees)) if g is not None]
         return evaluate_trees(gold, self.predict([tree.words() for tree in gold])).f1
 
@@ -239,7 +238,7 @@ class Parser(WithCriterion):
     @property
     def pcfg_(self) -> PCFG:
         """The grammar with its lexicon, and rules and roots as the base model weighs them."""
-        check_is_fitted(self)
+        require_fitted(self)
         model = self.model_
         return PCFG(model.grammar, model.base.rules, model.base.roots, model.lexicon)
 
@@ -250,7 +249,7 @@ class Parser(WithCriterion):
         return cls("pcfg", **parameters)._adopt(model_of_pcfg(pcfg))
 
     def save(self, path: str | os.PathLike) -> None:
-        check_is_fitted(self)
+        require_fitted(self)
         self.model_.save(path)
 
     @classmethod

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
 from loglin.corpus.labels import Gold, PartialColumn, gold_of, gold_of_sequences
@@ -16,7 +15,7 @@ from loglin.criteria.criterion import Criterion
 from loglin.criteria.hidden import HiddenLabels
 from loglin.decoding.chains import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
-from loglin.estimators.parameters import WithCriterion, by_label
+from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
 from loglin.estimators.warn import warn_if_unbounded
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
@@ -34,7 +33,7 @@ from loglin.training.fit import fit
 from loglin.training.held_out import METRICS, HeldOutLabels
 
 
-class Tagger(WithCriterion):
+class Tagger(WithCriterion, Estimator):
     """A linear-chain model that labels every token of a sentence.
 
     Parameters
@@ -262,7 +261,7 @@ class Tagger(WithCriterion):
     # ------------------------------------------------------------------ prediction
 
     def _ready(self, X: Iterable) -> tuple[Decoder, Design, list[list]]:
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         if self.constrain != self._decoder.constrain:
             self._decoder = Decoder(self.model_, self.threads, self.constrain)
         if isinstance(X, Corpus):
@@ -350,7 +349,7 @@ class Tagger(WithCriterion):
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model to one file."""
-        check_is_fitted(self, "model_")
+        require_fitted(self)
         if self.features is not None:
             self.model_.record["feature_function"] = True
         self.model_.save(path, half)

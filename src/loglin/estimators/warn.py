@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-from sklearn.exceptions import ConvergenceWarning
-
 from loglin.models.chain import Model
 from loglin.models.parser import ParserModel
 
@@ -13,4 +11,6 @@ from loglin.models.parser import ParserModel
 def warn_if_unbounded(model: Model | ParserModel) -> None:
     """Without a prior the best weights may be infinite; the model is usable all the same."""
     if reason := model.record.get("unbounded"):
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(reason, ConvergenceWarning, stacklevel=3)

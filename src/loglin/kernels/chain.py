@@ -216,7 +216,7 @@ def add_costs(first, n, text, e):
                 e[t, j] += costs[y, j]
 
 
-@kernel
+@kernel(inline=True)
 def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
     """Forward and backward over e: r = p(y_t), transitions weighted by ``weight``; returns log Z.
 
@@ -256,7 +256,7 @@ def subtract_gold(first, n, text, weight, r, residual):
                     residual[q] -= weight
 
 
-@kernel
+@kernel(inline=True)
 def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
 
