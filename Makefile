@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full bench tables lint clean
+.PHONY: demo test test-full bench tables lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -24,7 +24,15 @@ lint: $(READY)
 # On all cores; a worker keeps neighboring tests, which share fixtures, until another has none left.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-test: $(READY) lint
+# Two processes compile kernels that have little in common, where each worker of the tests would compile them all.
+GOLDEN  := $(BIN)/python tests/golden/run.py check tests/golden/numbers.json
+LATTICE := ^(tree|tag (contrastive|mixture|marginal-likelihood|em) )
+CHAIN   := ^(lm|nb|max \w+ |tag (crf|memm|perceptron|piecewise|margin|pseudolikelihood|m-estimation|hmm) .*(auto|t1))
+
+kernels: $(READY)
+	@$(GOLDEN) --only '$(LATTICE)' > /dev/null & $(GOLDEN) --only '$(CHAIN)' > /dev/null; wait
+
+test: $(READY) lint kernels
 	$(PYTEST) -m "not full"
 
 test-full: $(READY) lint
