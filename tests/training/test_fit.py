@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from loglin import LoglinError, Tagger
+from loglin import LoglinError, MaxEnt, Tagger
 from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.criteria import CRF, Contrastive, ExpectationMaximization, HiddenMarkovModel, Margin, Piecewise
 from loglin.criteria.criterion import Criterion
@@ -103,6 +103,27 @@ def test_settings_are_not_changed_by_training(tmp_path):
     tagger = Tagger("m-estimation", settings=settings, template="U:%x[0,0]\nB\n").fit(X, Y)
     assert settings == {"base": str(tmp_path / "base")}
     assert tagger.settings is settings
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"threads": 0}, "threads is 0; give a whole number of at least 1"),
+        ({"threads": 1.5}, "threads is 1.5; give a whole number of at least 1"),
+        ({"max_iter": 0}, "max_iter is 0; give a whole number of at least 1"),
+        ({"dev_metric": "accuracy"}, "dev_metric is 'accuracy'; choose f1 or likelihood"),
+        ({"dtype": "float16"}, "dtype is 'float16'; choose auto, float32 or float64"),
+    ],
+    ids=str,
+)
+def test_wrong_parameters_are_refused_though_they_would_do_nothing(given, sentence):
+    with pytest.raises(LoglinError) as caught:
+        Tagger(**given).fit(X, Y)
+    assert str(caught.value) == sentence
+    if "dev_metric" not in given:
+        with pytest.raises(LoglinError) as caught:
+            MaxEnt(**given).fit([{"a": 1.0}, {"b": 1.0}], ["p", "q"])
+        assert str(caught.value) == sentence
 
 
 # ---------------------------------------------------------------------- criteria as objects

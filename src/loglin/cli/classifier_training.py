@@ -43,16 +43,8 @@ NOT_COUNTED = (
 )
 @training.max_iter("1000, of the perceptron 10 epochs")
 @training.tol(1e-6)
-@click.option(
-    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
-)
-@click.option(
-    "--cutoff",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Leave out rarer features, attribute and class together.",
-)
+@training.min_count
+@training.cutoff("class")
 @click.option("--observed", is_flag=True, help="Weights only for (attribute, class) pairs seen together.")
 @click.option(
     "--threshold",

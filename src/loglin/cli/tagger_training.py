@@ -52,16 +52,8 @@ _PARAMETERS = (
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
 @training.max_iter("1000, of the perceptron 10 epochs")
 @training.tol(5e-4)
-@click.option(
-    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
-)
-@click.option(
-    "--cutoff",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Leave out rarer features, attribute and label together.",
-)
+@training.min_count
+@training.cutoff("label")
 @click.option(
     "--dictionary",
     default="0",

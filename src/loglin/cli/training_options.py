@@ -52,6 +52,17 @@ seed = click.option("--seed", type=int, default=0, show_default=True)
 l1 = click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")
 
 
+min_count = click.option(
+    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
+)
+
+
+def cutoff(together: str) -> Callable:
+    """The option --cutoff of features, which are an attribute and something ``together``."""
+    text = f"Leave out rarer features, attribute and {together} together."
+    return click.option("--cutoff", type=click.IntRange(min=1), default=1, show_default=True, help=text)
+
+
 def criterion(*structures: str, default: str) -> Callable:
     """The option --criterion, with the criteria of these structures."""
     return click.option(

@@ -15,7 +15,7 @@ from loglin.criteria.registry import check_optimizer, criteria, criterion
 from loglin.errors import LoglinError
 from loglin.optimize.record import Iteration
 from loglin.optimize.reporter import Reporter
-from loglin.optimize.run import Run
+from loglin.optimize.run import Run, check_whole
 
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
 UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  # of the process, not of the model
@@ -74,6 +74,7 @@ class WithCriterion:
     settings: Mapping | None
     optimizer: str
     callbacks: Sequence[Callable] | None
+    threads: int | None
 
     def chosen_criterion(self) -> Criterion:
         """The criterion as an object, with all settings."""
@@ -118,6 +119,8 @@ class WithCriterion:
     def new_run(self, chosen: Criterion, l1: float, max_iter: int | None, **given: Any) -> Run:
         """How to search for weights, checked before any data are read."""
         check_optimizer(self.optimizer, chosen, l1)
+        if self.threads is not None:
+            check_whole("threads", self.threads, 1)
         most = chosen.defaults.max_iter if max_iter is None else max_iter
         return Run(self.optimizer, most, reporter=Reporter(self._call), **given)
 

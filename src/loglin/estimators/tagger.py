@@ -161,6 +161,7 @@ class Tagger(WithCriterion, Estimator):
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
         """
+        self.check()
         chosen = self.chosen_criterion()
         run, problem = self._new_run(chosen), self.problem(X, y, sample_weight)
         if start is None and self.warm_start:
