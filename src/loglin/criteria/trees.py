@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,11 +52,11 @@ class OnTrees(Criterion):
         template = self.defaults.template if given is None else given
         return None if template is None else read_grammar_templates(template)
 
+    @abstractmethod
     def problem(
         self, trees: Sequence[Tree], options: TreeOptions, sentences: Sequence[Sequence[str]] = (), pcfg: Any = None
     ) -> TreeProblem:
         """The problem that these trees and sentences without trees are to this criterion."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
