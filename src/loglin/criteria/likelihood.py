@@ -85,12 +85,16 @@ def next_word_likelihood(problem: HistoryProblem) -> NextWordLikelihood:
 
 def _minimize_scaled(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
     """L-BFGS in variables scaled by the counts of the features."""
+    from loglin.optimize.bounds import LowerBound
+    from loglin.optimize.descent import Goal
     from loglin.optimize.lbfgs import minimize
     from loglin.optimize.penalties import Penalized
 
     l2 = problem.penalties.l2
-    scale, penalized = (objective.observed + l2) ** -SCALE_POWER, Penalized(objective, l2)
-    return minimize(penalized, start, scale=scale, max_iter=run.max_iter, tol=run.tol, reporter=run.reporter)
+    diagonal, penalized = objective.observed + l2, Penalized(objective, l2)
+    goal = Goal(run.tol, LowerBound.of(objective, problem.penalties), diagonal, run.certify)
+    scale = diagonal**-SCALE_POWER
+    return minimize(penalized, start, scale=scale, max_iter=run.max_iter, goal=goal, reporter=run.reporter)
 
 
 def _minimize(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:

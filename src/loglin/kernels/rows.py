@@ -6,6 +6,7 @@ engine does to rows is one of
     sum_rows       out[o] = Σ_q table[index[q]]                     scores = X·W, gradient = Xᵀ·R
     weigh_rows     out[o] = Σ_q value[q]·table[index[q]]            the same with real-valued features
     spread_row     table[index[q]] += value·row, where allowed      one stochastic step
+    keep_row       row = 0 where not allowed; returns Σ row²        the square of a dual step
     step_forward   a[t] = scale·e[t]·Σ_k a[t−1, k]·M[k]             one step of forward
     step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
     mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            the same without its factors
@@ -237,6 +238,28 @@ def spread_row(e):  # table, allowed, index, q, weight, row, r
             e.store(e.b.fadd(e.load(target, k), move), target, k)
 
     e.walk(width, block)
+
+
+@_primitive("a", "i", "a", "i", returns=True)
+def keep_row(e):  # rows, o, allowed, k
+    """rows[o] = 0 for the labels whose bit is not set in allowed[k]; returns Σ_j rows[o, j]²."""
+    width = e.width(0)
+    row, bit = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
+    total = cgutils.alloca_once_value(e.b, ir.Constant(e.scalar, 0.0))
+    e.b.store(ir.Constant(e.scalar, 0.0), total)
+
+    def block(column, n):
+        target, bits = e.data(0, e.b.add(row, column)), e.data(2, e.b.udiv(e.b.add(bit, column), e.int(LANES)))
+        part = e.constant(0.0)
+        for k in range(n):
+            lanes = e.b.bitcast(e.b.load(e.at(bits, e.int(k))), ir.VectorType(ir.IntType(1), LANES))
+            kept = e.b.select(lanes, e.load(target, k), e.constant(0.0))
+            e.store(kept, target, k)
+            part = e.multiply_add(kept, kept, part)
+        e.b.store(e.b.fadd(e.b.load(total), e.fold(part, e.b.fadd)), total)
+
+    e.walk(width, block)
+    return e.b.load(total)
 
 
 @_primitive("a", "i", "a", "i", "i", "a", "i", "i", "i")

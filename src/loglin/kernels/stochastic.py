@@ -26,14 +26,6 @@ class Known(NamedTuple):
     triples: np.ndarray  # (L, L, L) bool, or (0, L, L) in first order
 
 
-class Memory(NamedTuple):
-    """The residuals met before; all three are empty for plain gradient descent."""
-
-    tokens: np.ndarray  # (T, W)
-    pairs: np.ndarray  # (sentences, label bigrams)
-    steps: np.ndarray  # (entries of Steps,)
-
-
 @kernel
 def exp_transitions(T, n_labels, M, MT):
     """M = exp(T), padded with zeros, and its transpose."""
@@ -49,14 +41,10 @@ def exp_transitions(T, n_labels, M, MT):
 
 
 @kernel
-def descend(order, text, known, parameters, exponentials, memory, step, share, patience):
-    """Take a step for each sentence of ``order``, without penalty; return the losses met on the way.
+def descend(order, text, known, parameters, exponentials, step):
+    """Take a step w −= step·r, r = p − y, for each sentence of ``order``, without penalty; return the losses met.
 
-    More than ``patience`` sentences that leave the safe range end it with an infinite loss.
-
-    Gradient descent: w −= step·r, r the residual p − y. With a ``memory`` of the residuals met before, the
-    dual ascent of SDCA: m += share·(r − m), w −= step·(that change), which keeps w = −step·Σ m, the
-    optimum for the residuals in memory when step = 1 / l2, so the noise of the steps dies away.
+    A sentence that leaves the safe range ends it with an infinite loss: the steps are too long.
     """
     table, L, rate = parameters.table, text.n_labels, -step
     width = table.shape[1]
@@ -65,7 +53,7 @@ def descend(order, text, known, parameters, exponentials, memory, step, share, p
     XD = np.zeros((width, width))
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
-    loss, unsafe = 0.0, 0
+    loss = 0.0
     for i in range(order.shape[0]):
         s = order[i]
         first, n = text.offsets[s], text.offsets[s + 1] - text.offsets[s]
@@ -78,22 +66,13 @@ def descend(order, text, known, parameters, exponentials, memory, step, share, p
                     X[a, b] = 0
                     XD[a, b] = 0
         one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
-        if not abs(one) < np.inf:  # passed over; if there are many, the steps are too long
-            unsafe += 1
-            if unsafe > patience:
-                return np.inf
-            continue
+        if not abs(one) < np.inf:
+            return np.inf
         loss += one
-        if memory.tokens.shape[0]:
-            for t in range(n):
-                for j in range(L):
-                    change = share * (r[t, j] - memory.tokens[first + t, j])
-                    memory.tokens[first + t, j] += change
-                    r[t, j] = change
         move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         if n > 1:
-            move_pairs(s, text, known.pairs, parameters, exponentials, memory, rate, share, X, XD)
-            move_steps(first, n, text, parameters, exponentials, memory, rate, share, steps)
+            move_pairs(s, text, known.pairs, parameters, exponentials, rate, X, XD)
+            move_steps(first, n, text, parameters, exponentials, rate, steps)
     return loss
 
 
@@ -116,7 +95,7 @@ def move_tokens(first, n, tokens, allowed_bits, parameters, rate, r):
 
 
 @kernel
-def move_pairs(s, text, pair_number, parameters, exponentials, memory, rate, share, X, XD):
+def move_pairs(s, text, pair_number, parameters, exponentials, rate, X, XD):
     """Add rate times the residuals X·M + XD of label bigrams in sentence s to their weights T."""
     first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
     T, M = parameters.T, exponentials.M
@@ -126,25 +105,16 @@ def move_pairs(s, text, pair_number, parameters, exponentials, memory, rate, sha
             XD[gold[first + t - 1], gold[first + t]] -= weight
     for a in range(text.n_labels):
         for b in range(text.n_labels):
-            k = pair_number[a, b]
-            if k >= 0:
-                change = X[a, b] * M[a, b] + XD[a, b]
-                if memory.tokens.shape[0]:
-                    change = share * (change - memory.pairs[s, k])
-                    memory.pairs[s, k] += change
-                T[a, b] += rate * change
+            if pair_number[a, b] >= 0:
+                T[a, b] += rate * (X[a, b] * M[a, b] + XD[a, b])
 
 
 @kernel
-def move_steps(first, n, text, parameters, exponentials, memory, rate, share, residual):
+def move_steps(first, n, text, parameters, exponentials, rate, residual):
     """Add rate·residual to the weights of observed bigram features, keep their exponentials, clear the residuals."""
     ptr, ids, weights = text.steps.ptr, text.steps.ids, parameters.weights
     for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
         f = ids[q]
-        change = residual[q]
-        if memory.tokens.shape[0]:
-            change = share * (change - memory.steps[q])
-            memory.steps[q] += change
-        weights[f] += rate * change
+        weights[f] += rate * residual[q]
         residual[q] = 0
         exponentials.weights[f] = np.exp(weights[f])

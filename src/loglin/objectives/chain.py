@@ -72,6 +72,19 @@ class ChainCriterion(ABC):
         # kernels number the weights of all kinds in one vector
         return Steps(ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features])
 
+    def magnitudes(self) -> np.ndarray | None:
+        """The largest |value| of every feature's attribute: (features,); None if all values are 1."""
+        tokens = self.design.tokens
+        if not tokens.values.size:
+            return None
+        largest = np.zeros(self.design.n_attributes)
+        np.maximum.at(largest, tokens.ids, np.abs(tokens.values))
+        if self.design.heads is not None:
+            largest[self.design.heads.attributes.ids] = 1.0
+        found = np.ones(self.n_features)
+        found[: len(self.index.labels)] = np.repeat(largest, np.diff(self.index.ptr))
+        return found
+
     @property
     def text(self) -> Sentences:
         """The sentences as kernels read them."""

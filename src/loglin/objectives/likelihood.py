@@ -32,6 +32,11 @@ class ConditionalLikelihood(ChainCriterion):
         """What learns the same weights sentence by sentence."""
         return StochasticLearner(self, seed)
 
+    @property
+    def convex(self) -> bool:
+        """Whether every sentence has one right answer; with partial labels the sum over them is not convex."""
+        return bool(np.all(self.gold.codes >= 0))
+
     @cached_property
     def decisions(self) -> TokenDecisions | None:
         """The pairs of independent decisions; None for chains and partial labels."""

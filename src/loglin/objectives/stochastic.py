@@ -1,7 +1,7 @@
 """Learning sentence by sentence: a quick start for the batch optimizer, and the averaged perceptron.
 
 A few epochs, one step per sentence, come near the optimum; L-BFGS then finishes and alone decides
-convergence. The step size is searched on a sample, so it needs no tuning (docs/training.md).
+convergence. Dual ascent computes its steps; gradient descent searches its step size on a sample (docs/training.md).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from loglin.features.design import Design
 from loglin.features.scoring import Scorer
 from loglin.kernels import stochastic as kernels
+from loglin.kernels.ascent import Dual, ascend
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
 from loglin.kernels.sentences import Exponentials, Parameters, Sentences
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
 FALLING_STEPS = (1.0, 1.0, 0.8, 0.56, 0.4, 0.24)  # of gradient descent, by epoch
-DUAL_EPOCHS = 10
-ENOUGH = 0.93  # an epoch of dual ascent that leaves more than this of the loss is the last
-SMALLEST_SHARE = 0.04  # below, dual ascent takes too many epochs
-ROOM_FOR_PAIRS = 50_000_000  # numbers that dual ascent may keep for transitions
+DUAL_EPOCHS, MOST_EPOCHS = 8.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
+FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fourth
+HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
+QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
+ENOUGH = 4.0  # times tol: a sum of gaps, relative to the objective, that ends dual ascent; it is 3 to 5 times the truth
+ROOM_FOR_PAIRS = 25_000_000  # numbers that dual ascent may keep for transitions
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,7 @@ class StochasticLearner:
         self.table = self.scorer.table
         self.weights = np.zeros(self.index.n_features, self.dtype)
         self.T = np.zeros((L, width), self.dtype)
-        self.forget()
         self.order = criterion.order
-        self.near = False  # whether a warm start came so near that the Hessian there is that of the optimum
         pair_number = np.full(L * L, -1, np.int32)
         pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
         triples = np.zeros(L**3 if self.order == 2 else 0, bool)
@@ -110,29 +111,19 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ gradient descent
 
-    def descend(self, order: np.ndarray, step: float, share: float = 1.0, patience: int = 0) -> float:
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(self.table, self.weights, self.T)
+
+    def exponentials(self) -> Exponentials:
+        """Room for exp of the transitions, and exp of the weights of observed bigram features."""
+        M, MT = (np.zeros((self.scorer.width, self.scorer.width), self.dtype) for _ in range(2))
+        return Exponentials(M, MT, np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0])
+
+    def descend(self, order: np.ndarray, step: float) -> float:
         """One step for each sentence of ``order``; returns the sum of losses met on the way."""
-        criterion, width = self.criterion, self.scorer.width
-        criterion.epochs += len(order) / max(len(self.sentences), 1)
-        M, MT = np.zeros((width, width), self.dtype), np.zeros((width, width), self.dtype)
-        M_exp = np.exp(self.weights) if len(self.index.bigram_pairs) else self.weights[:0]
-        weights, exponentials = Parameters(self.table, self.weights, self.T), Exponentials(M, MT, M_exp)
-        return kernels.descend(
-            order, self.text, self.known, weights, exponentials, self.memory, step, self.dtype.type(share), patience
-        )
-
-    def remember(self) -> None:
-        """Keep the residuals of every token, step and sentence from now on."""
-        design = self.criterion.design
-        self.memory = kernels.Memory(
-            np.zeros((design.n_tokens, self.scorer.width), self.dtype),
-            np.zeros((design.n_sentences, len(self.index.pairs)), self.dtype),
-            np.zeros_like(self.criterion.step_residuals),
-        )
-
-    def forget(self) -> None:
-        nothing = np.zeros((0, 0), self.dtype)
-        self.memory = kernels.Memory(nothing, nothing, np.zeros(0, self.dtype))
+        self.criterion.epochs += len(order) / max(len(self.sentences), 1)
+        return kernels.descend(order, self.text, self.known, self.parameters, self.exponentials(), step)
 
     def shrink(self, penalty: Penalties, amount: float) -> None:
         """The penalty's share of a step: w ← soft(w, amount·l1) / (1 + amount·l2)."""
@@ -174,47 +165,75 @@ class StochasticLearner:
         l1: np.ndarray,
         l2: np.ndarray,
         report: Callable[[int, float], None] | None = None,
+        tol: float = 5e-4,
     ) -> np.ndarray:
         """Weights near the optimum of the penalized criterion.
 
-        Dual ascent where one uniform l2 makes it quick, else gradient descent with falling steps. ``report`` may
+        Dual ascent where all weights have the same l2, else gradient descent with falling steps. ``report`` may
         raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
         """
         if len(self.sentences) < 2:
             return self.get()
-
-        def pause() -> None:
-            if report is not None:
-                report(0, np.nan)
-
-        penalty = self.penalties(l1, l2)
-        step = self.search_step(penalty, pause)
-        uniform = float(l2[0]) if len(l2) and np.all(l2 == l2[0]) and not np.any(l1) else 0.0
-        room = self.criterion.design.n_sentences * len(self.index.pairs) <= ROOM_FOR_PAIRS
-        share = min(step * uniform, 0.5)
-        self.near = dual = share >= SMALLEST_SHARE and room
-        if dual:
-            self.remember()
-        before = np.inf
-        for epoch in range(DUAL_EPOCHS if dual else len(FALLING_STEPS)):
-            if dual:
-                few = 1 + len(self.sentences) // 20
-                loss = self.descend(self.rng.permutation(self.sentences), 1 / uniform, share, few)
-            else:
-                size = step * FALLING_STEPS[epoch]
-                loss = self.descent_epoch(lambda done, size=size: size, penalty, pause)  # type: ignore[misc]
-            if report is not None:
-                report(epoch + 1, loss)
-            if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
-                self.reset(np.zeros(self.index.n_features))
-                self.near = False
-                break
-            if dual and loss > ENOUGH * before:
-                break
-            before = loss
-        self.forget()
+        report = report or (lambda epoch, loss: None)
+        if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and not np.any(l1):
+            self.ascend_dual(float(l2[0]), report, tol)
+        else:
+            self.descend_with_falling_steps(self.penalties(l1, l2), report)
         weights = self.get()
         return weights if np.isfinite(weights).all() else np.zeros_like(weights)
+
+    def descend_with_falling_steps(self, penalty: Penalties, report: Callable[[int, float], None]) -> None:
+        """Epochs of gradient descent whose first step size is searched; weights are zero again if they diverge."""
+
+        def pause() -> None:
+            report(0, np.nan)
+
+        step = self.search_step(penalty, pause)
+        for epoch, share in enumerate(FALLING_STEPS):
+            loss = self.descent_epoch(lambda done, size=step * share: size, penalty, pause)  # type: ignore[misc]
+            report(epoch + 1, loss)
+            if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
+                self.reset(np.zeros(self.index.n_features))
+                break
+
+    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float) -> None:
+        """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
+        design, pairs, L = self.criterion.design, len(self.index.pairs), self.index.n_labels
+        lengths = np.diff(design.offsets)
+        room = design.n_sentences * pairs <= ROOM_FOR_PAIRS
+        residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
+        residuals[:] = 0
+        dual = Dual(
+            residuals,
+            np.zeros((design.n_sentences, pairs) if room else (0, 0), self.dtype),
+            np.zeros_like(self.criterion.step_residuals),
+            np.full(design.n_sentences, np.inf, np.float32),
+            np.zeros((L, L)),
+        )
+        exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
+        last = 0.0, np.inf  # epochs and gap after the last round over all sentences
+        while visited < MOST_EPOCHS:
+            order = self.sentences
+            if number >= FULL_ROUNDS and number % EVERY:
+                order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
+            loss, _ = ascend(
+                self.rng.permutation(order), text, self.known, self.parameters, exponentials, dual, strength
+            )
+            visited += lengths[order].sum() / design.n_tokens
+            number += 1
+            report(number, loss)
+            if len(order) < len(self.sentences):
+                continue
+            gap = float(dual.gaps[self.sentences].sum())
+            slow = gap > last[1] * QUICK ** (visited - last[0])
+            if gap < ENOUGH * tol * (loss + self.ridge(strength)) or (visited >= DUAL_EPOCHS and slow):
+                break
+            last = visited, gap
+        self.criterion.epochs += visited
+
+    def ridge(self, strength: float) -> float:
+        """½·l2·‖w‖² of the weights as they are."""
+        return 0.5 * strength * float(np.square(self.get()).sum())
 
     def descent_epoch(
         self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None

@@ -13,11 +13,13 @@ from one orthant to another, and directions learn from gradients of the smooth p
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from loglin.kernels import vectors as kernels
+from loglin.optimize.bounds import LOOSENESS, Certificate, LowerBound
 from loglin.optimize.linesearch import Point, Rules, line_search
 from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
@@ -27,6 +29,8 @@ Outcome = TypeVar("Outcome")
 Steps = Generator[np.ndarray, tuple, Outcome]  # yields weights, is sent (value, gradient)
 WINDOW = 4  # iterations over which a gain is measured
 SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
+CAUTION = 0.2  # of tol, where a bound exists but proves too little: a small penalty makes it loose, and gains slow
+ROUNDING = {4: 1e-5, 8: 1e-9}  # of the value, by bytes a number: what cannot be told from nothing
 
 
 class Direction(Protocol):
@@ -78,6 +82,58 @@ def nearly_converged(values: list[float], tol: float) -> str | None:
     )
 
 
+@dataclass(frozen=True)
+class Goal:
+    """When a run has converged.
+
+    Where a lower bound of the optimum is known, it decides: the value is near it. Else, or as well, the improvement to
+    come must be small both by the last gains and by the gradient in scaled variables, ½ Σ g²/h; gains alone can be
+    small far from the optimum.
+    """
+
+    tol: float = 1e-4
+    bound: LowerBound | None = None
+    diagonal: np.ndarray | None = None  # h, a guess of the Hessian's diagonal with the penalty's part
+    certify: bool = False  # only a bound below tol itself will do
+    named: float | None = None  # the tol that the user gave, for messages
+    more_precise: bool = False  # a run in higher precision follows: what rounding hides is not for this one to judge
+
+    def judge(self, values: list[float], point: Point) -> Certificate:
+        """What is known of the distance to the optimum."""
+        value, bound = values[-1], self.bound
+        if bound is not None and np.isfinite(bound.best):
+            proved = bound.gap(value)
+            if proved < 1:
+                return Certificate(proved, proved / LOOSENESS, "a lower bound of the optimum")
+        left, scaled = improvement_left(values), self.scaled_gradient(value, point)
+        if left is None or scaled is None:
+            return Certificate(None, None, "how far the optimum is cannot be told")
+        share = max(left / max(abs(value), 1e-300), scaled)
+        return Certificate(None, share, "the last gains and the gradient in scaled variables")
+
+    def scaled_gradient(self, value: float, point: Point) -> float | None:
+        """½ Σ g²/h relative to the value: what a step in every direction by itself would gain; None if h is unknown."""
+        if self.diagonal is None:
+            return None
+        gain = 0.5 * float(np.sum(np.square(point.gradient, dtype=np.float64) / self.diagonal))
+        return gain / max(abs(value), 1e-300)
+
+    def reached(self, values: list[float], point: Point, tol: float | None = None) -> Stop | None:
+        """The reason to stop, if the goal is reached."""
+        tol, told = self.tol if tol is None else tol, f"tol = {self.named or self.tol:g}"
+        proved = self.bound.gap(values[-1]) if self.bound is not None else np.inf
+        if proved <= tol * (1 if self.certify else LOOSENESS):
+            return converged(f"{self.judge(values, point)}" + (f" ({told})" if tol == self.tol else ""))
+        if self.certify or (self.bound is not None and self.diagonal is None):
+            return None
+        tol *= 1.0 if self.bound is None else CAUTION
+        reason, scaled = nearly_converged(values, tol), self.scaled_gradient(values[-1], point)
+        if reason is None or (scaled is not None and scaled >= 2 * tol):
+            return None
+        sure = "" if self.diagonal is None else "; the gradient in scaled variables confirms it"
+        return converged(f"{reason}{sure}")
+
+
 class Descent:
     """A minimization from ``start``, one search along a direction after the other."""
 
@@ -88,16 +144,18 @@ class Descent:
         *,
         l1: np.ndarray | float = 0.0,
         tol: float = 1e-4,
+        goal: Goal | None = None,
         gradient_tol: float = 1e-7,
         reporter: Reporter | None = None,
     ):
         self.direction = direction
         self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
-        self.tol, self.gradient_tol = tol, gradient_tol
+        self.goal, self.gradient_tol = goal or Goal(tol), gradient_tol
         self.evaluations = 0
         self.reporter = reporter or Reporter()
         self.first = len(self.reporter.iterations)
         self.here = Point(np.array(start, np.float64), np.nan, np.empty(0))
+        self.values: list[float] = []
 
     def run(self, function: Function, max_iter: int) -> Result:
         """Minimize ``function`` and return where the run ended."""
@@ -115,7 +173,8 @@ class Descent:
         self.here = Point(self.here.w, value, gradient)
         if not np.isfinite(self.here.value):
             return self._result(Stop(LIMIT, "the objective is not a number at the start"))
-        values = [self.here.value]
+        self.values, goal = [self.here.value], self.goal
+        self._bound()
         try:
             for _ in range(max_iter):
                 slope = self.pseudo_gradient()
@@ -123,15 +182,40 @@ class Descent:
                 if norm <= self.gradient_tol * max(1.0, kernels.norm(self.here.w)):
                     return self._result(converged(f"the gradient's norm, {norm:.3g}, is practically zero"))
                 if not (yield from self.advance(slope)):
-                    return self._result(converged("no step lowers the objective any more: rounding is reached"))
-                values.append(self.here.value)
+                    return self._result(self._rounding())
+                self.values.append(self.here.value)
+                self._bound()
                 self.reporter.note(self.here.value, norm, self.here.w, self.evaluations)
-                reason = nearly_converged(values, self.tol)
-                if reason:
-                    return self._result(converged(reason))
+                if stop := goal.reached(self.values, self.here):
+                    return self._result(stop)
+                if self._stalls():
+                    return self._result(self._rounding())
         except StopTraining as stop:
             return self._result(stop.stop)
         return self._result(limit(max_iter))
+
+    def _bound(self) -> None:
+        if self.goal.bound is not None:
+            self.goal.bound.see(self.here.w, self.here.value, self.here.gradient)
+
+    def _stalls(self) -> bool:
+        """Whether the last gains are no larger than roundings of the value."""
+        if len(self.values) <= WINDOW:
+            return False
+        gain, eps = self.values[-1 - WINDOW] - self.values[-1], float(np.finfo(self.here.gradient.dtype).eps)
+        return gain < WINDOW * eps * abs(self.values[-1])
+
+    def _rounding(self) -> Stop:
+        """The Stop where no step lowers the value: converged only if the goal, or what rounding allows, is reached."""
+        text = "no step lowers the objective any more: rounding is reached"
+        hidden = 0.0 if self.goal.more_precise else ROUNDING[self.here.gradient.dtype.itemsize]
+        rounding = max(self.goal.tol, hidden)
+        certain = self.goal.bound is None and self.goal.diagonal is None
+        scaled = self.goal.scaled_gradient(self.here.value, self.here)
+        certain |= scaled is not None and scaled < 2 * rounding and not self.goal.certify
+        if certain or self.goal.reached(self.values, self.here, rounding):
+            return converged(text)
+        return Stop(LIMIT, f"{text}, and {self.goal.judge(self.values, self.here)}")
 
     def evaluate(self, w: np.ndarray) -> Steps[tuple[float, np.ndarray]]:
         self.evaluations += 1
@@ -182,4 +266,6 @@ class Descent:
 
     def _result(self, stop: Stop) -> Result:
         here, iterations = self.here, self.reporter.since(self.first)
-        return Result(here.w, here.value, stop, stop.kind == CONVERGED, iterations, self.evaluations)
+        certificate = self.goal.judge(self.values, here) if len(self.values) else None
+        done = stop.kind == CONVERGED
+        return Result(here.w, here.value, stop, done, iterations, self.evaluations, certificate=certificate)

@@ -1,9 +1,9 @@
-"""The default way to the optimum: a stochastic warm start, then L-BFGS in scaled variables.
+"""The default way to the optimum: a warm start sentence by sentence, then L-BFGS in scaled variables.
 
 Without a warm start, the Hessian's diagonal after the first iterations is a better guess of the optimum's than that at
 the start, so L-BFGS begins anew with it (documents in 52 classes: 100 iterations in place of 150). L-BFGS decides
-convergence, so the answer does not depend on the warm start. Float32 carries the objective to about 1e-5 of itself; a
-smaller ``tol`` is finished in float64.
+convergence, so the answer does not depend on the warm start. Float32 carries the objective to about 1e-6 of itself;
+what it cannot finish is finished in float64.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from loglin.optimize.bounds import LowerBound
+from loglin.optimize.descent import Goal
 from loglin.optimize.lbfgs import minimize
-from loglin.optimize.objective import HasLearner, HasParts, Learner
+from loglin.optimize.objective import HasCurvature, HasLearner, HasParts, Learner
 from loglin.optimize.penalties import Penalized, Penalties, shortest
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, limit
-from loglin.optimize.reporter import Reporter
+from loglin.optimize.rescaling import Rescaled, magnitudes
 from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
 from loglin.optimize.together import minimize_together
 
-NEAR_POWER, FAR_POWER = 0.9, 0.5  # of the Hessian's diagonal, near the optimum and far from it
+POWER = 0.5  # of the Hessian's diagonal: its root errs least where features share their tokens
 FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
-FAR_TOL = 0.2  # far from the optimum gains fall more slowly than a geometric series: ask for more
+FAR_TOL = 0.2  # where no bound is known, gains far from the optimum fall more slowly than a geometric series
 
 
 def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | None = None) -> Result:
@@ -30,58 +32,96 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
 
     A request to stop, which the reporter passes on, ends training with the weights reached by then.
     """
-    (l1, l2), reporter = penalties, run.reporter
-    looks = run.scaled and not run.warm_start and run.max_iter > 5 * FIRST_LOOK  # a short run has no time for it
-    phases = [(precision, run.max_iter) for precision in _precisions(run)]
-    if looks:
-        phases.insert(0, (phases[0][0], FIRST_LOOK))
-    weights, near, objective, first, before = start, False, None, len(reporter.iterations), reporter.evaluations
+    reporter, phases = run.reporter, _phases(run)
+    weights, objective, first, before = start, None, len(reporter.iterations), reporter.evaluations
     for number, (precision, most) in enumerate(phases):
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
-        if weights is None and run.warm_start and isinstance(objective, HasLearner):
+            scales = magnitudes(objective) if run.scaled else None
+        if weights is None and run.warm_start and scales is None and isinstance(objective, HasLearner):
             learner = objective.learner(run.seed)
             if learner is not None:
-                weights, near, asked = _warm_start(learner, penalties, reporter)
+                weights, asked = _warm_start(objective, learner, penalties, run)
                 if asked:
                     return Result(weights, _value(objective, weights, penalties), asked, False, [], 1)
+                del learner
         weights = np.zeros(objective.n_features) if weights is None else weights
+        most = min(most, run.max_iter) - (len(reporter.iterations) - first)
         last = number == len(phases) - 1
-        how: dict[str, Any] = {
-            "l1": l1,
-            "scale": _scale(objective, weights, l2, NEAR_POWER if near else FAR_POWER) if run.scaled else None,
-            "memory": run.memory,
-            "max_iter": min(most, run.max_iter) - (len(reporter.iterations) - first),
-            "tol": (run.tol if last else max(run.tol, SINGLE_PRECISION_TOL)) * (1.0 if near else FAR_TOL),
-            "reporter": reporter,
-        }
-        if isinstance(objective, HasParts) and objective.is_full:
-            result = minimize_together(objective, weights, l2=l2, **how)
-        else:
-            result = minimize(Penalized(objective, shortest(l2)), weights, **how)
-        weights, looked = result.weights, looks and number == 0 and len(result.iterations) >= FIRST_LOOK
+        result = _minimize(objective, scales, penalties, run, weights, most, last)
+        weights, looked = result.weights, number == 0 and most == FIRST_LOOK and len(result.iterations) >= FIRST_LOOK
         reporter.evaluations += result.evaluations
         result.iterations = reporter.since(first)
         result.evaluations = max(reporter.evaluations - before, getattr(objective, "evaluations", 0))
-        if not result.converged and not looked:
+        exact = precision is np.float64 or run.tol >= SINGLE_PRECISION_TOL
+        spent = len(result.iterations) >= run.max_iter or reporter.asked or result.stop.kind not in ("converged", LIMIT)
+        if not looked and ((result.converged and exact) or spent):
             break
     if result.stop.kind == LIMIT and len(result.iterations) >= run.max_iter:
         result.stop = limit(run.max_iter)
+        if result.certificate is not None:
+            result.stop = result.stop.also(str(result.certificate))
     return result
 
 
-def _precisions(run: Run) -> list[type]:
-    if run.dtype != "auto":
-        return [np.dtype(run.dtype).type]
-    return [np.float32] if run.single else [np.float32, np.float64]
+def _phases(run: Run) -> list[tuple[type, int]]:
+    """Precision and iterations of each phase; the last is only reached if those before it do not converge."""
+    precisions = [np.float32, np.float64] if run.dtype == "auto" else [np.dtype(run.dtype).type]
+    phases = [(precision, run.max_iter) for precision in precisions]
+    if run.scaled and not run.warm_start and run.max_iter > 5 * FIRST_LOOK:  # a short run has no time for it
+        phases.insert(0, (precisions[0], FIRST_LOOK))
+    return phases
 
 
-def _warm_start(learner: Learner, penalties: Penalties, reporter: Reporter) -> tuple[np.ndarray, bool, Stop | None]:
-    """The weights after the stochastic epochs, whether they are near the optimum, and the Stop if one was asked for."""
+def _minimize(
+    objective: Any,
+    scales: np.ndarray | None,
+    penalties: Penalties,
+    run: Run,
+    weights: np.ndarray,
+    most: int,
+    last: bool,
+) -> Result:
+    """L-BFGS from ``weights``, in rescaled variables where ``scales`` are given."""
+    reporter, inside = run.reporter, objective
+    if scales is not None:
+        inside, weights = Rescaled(objective, scales), weights * scales
+        penalties = Penalties(penalties.l1 / scales, penalties.l2 / scales**2)
+        reporter.view = lambda u: u / scales
     try:
-        return learner.warm_start(*penalties, lambda epoch, loss: reporter.check()), learner.near, None
+        diagonal = hessian_diagonal(inside, weights, penalties.l2)
+        bound = LowerBound.of(objective, penalties)
+        tol = run.tol if last or bound is not None else max(run.tol, SINGLE_PRECISION_TOL)
+        tol *= 1.0 if bound is not None else FAR_TOL
+        how: dict[str, Any] = {
+            "l1": penalties.l1,
+            "scale": diagonal**-POWER if run.scaled and diagonal is not None else None,
+            "memory": run.memory,
+            "max_iter": most,
+            "reporter": reporter,
+        }
+        if isinstance(inside, HasParts) and inside.is_full:
+            return minimize_together(inside, weights, l2=penalties.l2, tol=tol, diagonal=diagonal, **how)
+        goal = Goal(tol, bound, diagonal, run.certify, run.tol, more_precise=not last)
+        result = minimize(Penalized(inside, shortest(penalties.l2)), weights, goal=goal, **how)
+    finally:
+        reporter.view = None
+    if scales is not None:
+        result.weights = result.weights / scales
+    return result
+
+
+def _warm_start(objective: Any, learner: Learner, penalties: Penalties, run: Run) -> tuple[np.ndarray, Stop | None]:
+    """The weights after the stochastic epochs, or zero if those are no worse; and the Stop if one was asked for."""
+    reporter = run.reporter
+    try:
+        weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol)
     except StopTraining as request:
-        return learner.get(), False, request.stop
+        return learner.get(), request.stop
+    zero, value = np.zeros_like(weights), _value(objective, weights, penalties)
+    if not value < _value(objective, zero, penalties):
+        return zero, None
+    return weights, None
 
 
 def _value(objective: Any, weights: np.ndarray, penalties: Penalties) -> float:
@@ -89,8 +129,9 @@ def _value(objective: Any, weights: np.ndarray, penalties: Penalties) -> float:
     return value + float(penalties.l1 @ np.abs(weights))
 
 
-def _scale(objective: Any, weights: np.ndarray, l2: np.ndarray, power: float) -> np.ndarray:
-    """A guess of the inverse Hessian's diagonal: (l2 + Σ p(1 − p))^−power."""
+def hessian_diagonal(objective: Any, weights: np.ndarray, l2: np.ndarray) -> np.ndarray | None:
+    """A guess of the Hessian's diagonal, l2 + Σ p(1 − p), nowhere zero; None for an objective without one."""
+    if not isinstance(objective, HasCurvature):
+        return None
     diagonal = objective.curvature(weights).astype(np.float64) + l2
-    floor = 1e-6 * float(diagonal.mean()) + 1e-12
-    return np.maximum(diagonal, floor) ** -power
+    return np.maximum(diagonal, 1e-6 * float(diagonal.mean()) + 1e-12)

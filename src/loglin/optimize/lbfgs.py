@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels import vectors as kernels
-from loglin.optimize.descent import Descent, Function, modest_step
+from loglin.optimize.descent import Descent, Function, Goal, modest_step
 from loglin.optimize.linesearch import Point, Rules
 from loglin.optimize.record import Result
 from loglin.optimize.reporter import Reporter
@@ -24,16 +24,17 @@ def minimize(
     memory: int = 8,
     max_iter: int = 1000,
     tol: float = 1e-4,
+    goal: Goal | None = None,
     gradient_tol: float = 1e-7,
     reporter: Reporter | None = None,
 ) -> Result:
     """Minimize ``function`` (+ Σ l1·|w|) from ``start``.
 
-    Stops when the improvement still to come, extrapolated from the last eight iterations, is less than
-    ``tol`` times the value, or the gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
+    Stops when the goal is reached, by default when gains promise less than ``tol`` of the value, or when the
+    gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
     """
     direction = QuasiNewton(scale, memory)
-    descent = Descent(start, direction, l1=l1, tol=tol, gradient_tol=gradient_tol, reporter=reporter)
+    descent = Descent(start, direction, l1=l1, goal=goal or Goal(tol), gradient_tol=gradient_tol, reporter=reporter)
     return descent.run(function, max_iter)
 
 

@@ -1,7 +1,7 @@
 """How far along a direction: the line search that every descent method shares.
 
 φ(a) = f(w + a·d),  s = φ′(0) < 0
-φ(a) ≤ φ(0) + 1e-4·a·s        sufficient decrease
+φ(a) ≤ φ(0) + 1e-4·a·s        sufficient decrease; where roundings hide it, φ′(a) ≤ 0.8·|s| in its place
 φ′(a) ≥ bend·s                weak Wolfe: the slope is no longer steep
 |φ′(a)| ≤ bend·|s|            strong Wolfe, if ``exact``: nearly the minimum along d
 """
@@ -16,6 +16,8 @@ import numpy as np
 from loglin.kernels import vectors as kernels
 
 MOST = 30  # evaluations of one search
+NOISY = 5  # evaluations after which a search among roundings is given up
+STEEP = 0.8  # where values differ by roundings alone, a slope of this much of the first, upwards, is too far
 FARTHEST = 10.0  # the most that a secant may multiply a step by
 
 
@@ -52,20 +54,24 @@ def line_search(
     ``gain`` replaces a·s where along(a) is no straight line, and then sufficient decrease is enough.
     """
     low, high, best = (0.0, descent), (np.inf, np.nan), None  # (step, slope there)
-    slack = 0.1 * float(np.finfo(here.gradient.dtype).eps) * abs(here.value)  # rounding is no rise
-    for _ in range(MOST):
+    slack = float(np.finfo(here.gradient.dtype).eps) * abs(here.value)  # rounding is no rise
+    for tried in range(MOST):
         w = along(step)
         value, gradient = yield from evaluate(w)
         expected = descent * step if gain is None else gain(w)
-        if not np.isfinite(value) or value > here.value + 1e-4 * expected + slack:
+        rise = value - here.value - 1e-4 * expected
+        slope = kernels.dot(gradient, d) if np.isfinite(value) else np.inf
+        overshot = gain is None and slope > -STEEP * descent
+        if not np.isfinite(value) or rise > slack or (rise > 0 and overshot):
+            if tried >= NOISY and rise < 20 * slack:
+                return best
             high = step, np.nan
             step = _shorter(low[0], step, value - here.value, descent)
             continue
         if best is None or not rules.exact or value <= best.value:
             best = Point(w, value, gradient, step)
-        if gain is not None or abs(value - here.value) < 0.01 * slack:
+        if gain is not None or abs(value - here.value) < 0.001 * slack:
             return best  # in the last case nothing changes but roundings, and slopes are no guide
-        slope = kernels.dot(gradient, d)
         if slope < rules.bend * descent:
             before, low = low, (step, slope)
             step = _longer(before, low, high, rules)

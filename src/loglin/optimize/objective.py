@@ -83,7 +83,6 @@ class HasDecisions(Protocol):
 class Learner(Protocol):
     """What learns weights from one example after the other."""
 
-    near: bool  # whether a warm start came so near that the Hessian there is that of the optimum
     order: int
 
     @property
@@ -103,7 +102,9 @@ class Learner(Protocol):
         self, step_at: Callable[[float], float], penalty: Any, block_done: Callable[[], None]
     ) -> float: ...
 
-    def warm_start(self, l1: np.ndarray, l2: np.ndarray, report: Callable[[int, float], None] | None) -> np.ndarray: ...
+    def warm_start(
+        self, l1: np.ndarray, l2: np.ndarray, report: Callable[[int, float], None] | None, tol: float
+    ) -> np.ndarray: ...
 
 
 @runtime_checkable

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from loglin.optimize.bounds import Certificate
 
 # why training ended: what code compares; people read the text
 CONVERGED = "converged"
@@ -59,6 +62,7 @@ class Result:
     unbounded: str = ""  # why no finite weights are best, where that is known: a sentence
     counted: Any = None  # the generative model, where a criterion estimates one in place of weights
     more: dict = field(default_factory=dict)  # further entries of the model's record
+    certificate: Certificate | None = None  # how far above the optimum it is
 
     @property
     def stopped(self) -> str:

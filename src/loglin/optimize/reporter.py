@@ -46,6 +46,7 @@ class Reporter:
         self.evaluations = 0  # of the optimizer runs that have ended
         self.best: Best | None = None
         self.question: Callable[[], Stop | None] = lambda: None  # asked after every iteration
+        self.view: Callable[[np.ndarray], np.ndarray] | None = None  # from the optimizer's variables to weights
         self._asked: Stop | None = None
 
     def note(
@@ -61,6 +62,8 @@ class Reporter:
         """Record an iteration; raises StopTraining when training shall end."""
         number = (self.iterations[-1].number if self.iterations else 0) + skipped + 1
         seconds = time.perf_counter() - self.began
+        if self.view is not None and (self.judge is not None or self.callback is not None):
+            learned = self.view(learned)
         active = int(np.count_nonzero(learned)) if active is None else active
         iteration = Iteration(number, value, norm, active, self.evaluations + evaluations, seconds)
         try:

@@ -11,7 +11,7 @@ from loglin.errors import LoglinError
 from loglin.optimize.objective import Objective
 from loglin.optimize.reporter import Reporter
 
-SINGLE_PRECISION_TOL = 1e-5  # float32 carries the objective to about this much of itself
+SINGLE_PRECISION_TOL = 1e-6  # float32 carries the objective to about this much of itself
 
 Make = Callable[[type], Objective]  # of the precision: np.float32 or np.float64
 
@@ -28,6 +28,7 @@ class Run:
     warm_start: bool = True  # stochastic epochs before L-BFGS
     scaled: bool = True  # L-BFGS in variables scaled by a guess of the Hessian
     memory: int = 8  # steps that L-BFGS remembers
+    certify: bool = False  # go on until a lower bound of the optimum proves that tol is reached
     reporter: Reporter = field(default_factory=Reporter, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from loglin.features.scoring import ROW_LABELS
 from loglin.kernels import vectors as kernels
 from loglin.kernels.rows import padded
-from loglin.optimize.descent import Descent
+from loglin.optimize.descent import Descent, Goal
 from loglin.optimize.lbfgs import QuasiNewton
 from loglin.optimize.objective import HasParts
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, converged
@@ -26,6 +26,7 @@ def minimize_together(
     l1: np.ndarray,
     l2: np.ndarray,
     scale: np.ndarray | None = None,
+    diagonal: np.ndarray | None = None,  # a guess of the Hessian's, by which convergence is judged
     memory: int = 8,
     max_iter: int = 1000,
     tol: float = 1e-4,
@@ -41,7 +42,11 @@ def minimize_together(
         return np.ascontiguousarray(flat.reshape(-1, L).T, np.float64)
 
     strengths, scales = by_label(l1), [None] * L if scale is None else by_label(scale)
-    runs = [Descent(w, QuasiNewton(scales[j], memory), l1=strengths[j], tol=tol) for j, w in enumerate(by_label(start))]
+    curved = [None] * L if diagonal is None else by_label(diagonal)
+    runs = [
+        Descent(w, QuasiNewton(scales[j], memory), l1=strengths[j], goal=Goal(tol, diagonal=curved[j]))
+        for j, w in enumerate(by_label(start))
+    ]
     shared = _SharedPass(criterion, by_label(start), by_label(l2))
     loops = [run.steps(max_iter) for run in runs]
     asked = {j: next(loop) for j, loop in enumerate(loops)}

@@ -36,12 +36,16 @@ class GradientAscent(Optimizer):
     takes_any_curvature = True
 
     def minimize(self, make, penalties, run, start, name) -> Any:
-        from loglin.optimize.descent import Descent
+        from loglin.optimize.bounds import LowerBound
+        from loglin.optimize.descent import Descent, Goal
+        from loglin.optimize.fit import hessian_diagonal
         from loglin.optimize.penalties import Penalized
 
         objective = make(precision(run))
         w = start_of(objective, start)
-        descent = Descent(w, self.direction(), tol=run.tol, reporter=run.reporter)
+        diagonal = hessian_diagonal(objective, w, penalties.l2)
+        goal = Goal(run.tol, LowerBound.of(objective, penalties), diagonal, run.certify)
+        descent = Descent(w, self.direction(), goal=goal, reporter=run.reporter)
         return descent.run(Penalized(objective, penalties.l2), run.max_iter)
 
     def direction(self) -> Direction:

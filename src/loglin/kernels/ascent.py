@@ -1,0 +1,238 @@
+"""Dual coordinate ascent, one sentence after the other, each with the step that raises the dual most.
+
+    w = −(1/λ)·Σ_s m_s,   m_s = E_{α_s}[f] − f(y_s)        α_s: a distribution over the sequences of sentence s
+    D(α) = Σ_s H(α_s) − ½·λ·‖w‖²  ≤  the optimum
+
+A visit moves α_s towards the model's p_s: m += γ·δ, w −= γ·δ/λ with δ = (p_s − y_s) − m_s. Along it the dual gains
+about γ·gap − ½γ²·(‖δ‖²/λ + gap), so γ = gap / (‖δ‖²/λ + gap): no step size has to be guessed, and weights cannot
+run away, whatever the lengths of sentences and the values of attributes. ‖δ‖² needs the sum over all places of a
+feature in the sentence: δ is summed by feature before the weights move.
+
+The gap of a sentence, KL(α_s ‖ p_s), is taken from its tokens' marginals. Its sum over sentences is the duality gap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from loglin.kernels.chain import new_scratch, sentence
+from loglin.kernels.compile import kernel
+from loglin.kernels.rows import keep_row
+from loglin.kernels.sentences import Residuals, is_certain, weight_of
+from loglin.kernels.stochastic import exp_transitions
+
+u8 = np.uint64
+LONGEST = 0.9  # share of the way that a visit goes at most
+NOTHING = 1e-6  # a gap too small to move for
+TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
+
+
+class Dual(NamedTuple):
+    """What the weights are made of, and how far each sentence is from the model."""
+
+    tokens: np.ndarray  # (T or more, W) residuals of the tokens
+    pairs: np.ndarray  # (sentences, label bigrams), or (0, 0): label bigrams then follow their gradient
+    steps: np.ndarray  # (entries of Steps,)
+    gaps: np.ndarray  # (sentences,) float32, as of the last visit
+    squares: np.ndarray  # (L, L) squared gradients of label bigrams met so far
+
+
+class Sums(NamedTuple):
+    """δ of one sentence by feature; ``row_place`` and ``weight_place`` say where each one's sum stands."""
+
+    row_place: np.ndarray  # (rows,) int32
+    rows: np.ndarray  # numbers of the rows
+    row_sums: np.ndarray  # (places, W)
+    weight_place: np.ndarray  # (features,) int32
+    weights: np.ndarray
+    weight_sums: np.ndarray
+
+
+@kernel
+def new_sums(text, table, weights):
+    """Room for any sentence of the text."""
+    rows, singles = 1, 1
+    steps = text.steps.ptr.shape[0] > 0
+    for s in range(text.offsets.shape[0] - 1):
+        first, last = text.offsets[s], text.offsets[s + 1]
+        rows = max(rows, text.tokens.row_ptr[last] - text.tokens.row_ptr[first])
+        single = text.tokens.entry_ptr[last] - text.tokens.entry_ptr[first]
+        if steps:
+            single += text.steps.ptr[last] - text.steps.ptr[first]
+        singles = max(singles, single)
+    rows, singles = min(rows, table.shape[0] + 1), min(singles, weights.shape[0] + 1)
+    return Sums(
+        np.full(table.shape[0], -1, np.int32),
+        np.zeros(rows, np.int64),
+        np.zeros((rows, table.shape[1]), table.dtype),
+        np.full(weights.shape[0], -1, np.int32),
+        np.zeros(singles, np.int64),
+        np.zeros(singles, table.dtype),
+    )
+
+
+@kernel
+def sentence_gap(first, n, text, weight, m, r):
+    """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), or a bound of it where a label is not certain."""
+    gold, L, total = text.labels.gold, text.n_labels, 0.0
+    for t in range(n):
+        y, distance, divergence = gold[first + t], 0.0, 0.0
+        for j in range(L):
+            given = weight if j == y else 0.0
+            p, mu = r[t, j] + given, m[first + t, j] + given
+            d = r[t, j] - m[first + t, j]
+            r[t, j] = d
+            distance += abs(d)
+            if abs(d) > 1e-7 and y >= 0:
+                mu, p = max(mu, 1e-10), max(p, 1e-10)
+                divergence += mu * np.log(mu / p) - mu + p
+        total += divergence if y >= 0 else 0.5 * distance * distance / weight  # Pinsker's inequality
+    return total
+
+
+@kernel
+def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
+    """Sum δ = r by row and by single weight; returns how many of each there are."""
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    n_rows, n_weights, width = 0, 0, r.shape[1]
+    for t in range(n):
+        for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
+            k = u8(row_ids[q])
+            place = sums.row_place[k] - row_base
+            if place < 0:
+                place = n_rows
+                sums.row_place[k] = row_base + place
+                sums.rows[place] = k
+                n_rows += 1
+                for j in range(width):
+                    sums.row_sums[place, j] = 0
+            if row_values.shape[0]:
+                for j in range(width):
+                    sums.row_sums[place, j] += r[t, j] * row_values[q]
+            else:
+                for j in range(width):
+                    sums.row_sums[place, j] += r[t, j]
+        for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+            d = r[u8(t), u8(entry_labels[q])]
+            if entry_values.shape[0]:
+                d *= entry_values[q]
+            n_weights = add_single(sums, entry_ids[q], d, weight_base, n_weights)
+    return n_rows, n_weights
+
+
+@kernel(inline=True)
+def add_single(sums, feature, d, base, n):
+    """Add d to the sum of a single weight; returns how many there are."""
+    place = sums.weight_place[feature] - base
+    if place < 0:
+        sums.weight_place[feature] = base + n
+        sums.weights[n] = feature
+        sums.weight_sums[n] = d
+        return n + 1
+    sums.weight_sums[place] += d
+    return n
+
+
+@kernel
+def ascend(order, text, known, parameters, exponentials, dual, strength):
+    """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
+    table, weights, L = parameters.table, parameters.weights, text.n_labels
+    width, ptr = table.shape[1], text.steps.ptr
+    scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
+    r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
+    XD = np.zeros((width, width))
+    steps = np.zeros(text.steps.ids.shape[0], table.dtype)
+    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    loss, unsafe, row_base, weight_base = 0.0, 0, 0, 0
+    for i in range(order.shape[0]):
+        s = order[i]
+        first, n, weight = text.offsets[s], text.offsets[s + 1] - text.offsets[s], weight_of(s, text)
+        if n == 0 or weight <= 0:
+            dual.gaps[s] = 0
+            continue
+        if n > 1:
+            exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
+            X[:] = 0
+            XD[:] = 0
+        one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
+        if not abs(one) < np.inf:  # passed over: the sums need the log domain
+            unsafe += 1
+            continue
+        loss += one
+        gap = sentence_gap(first, n, text, weight, dual.tokens, r)
+        dual.gaps[s] = gap
+        if gap < NOTHING * weight:
+            clear_steps(first, n, text, steps)
+            continue
+        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, row_base, weight_base)
+        for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
+            steps[q] -= dual.steps[q]
+            n_weights = add_single(sums, text.steps.ids[q], steps[q], weight_base, n_weights)
+        square = 0.0
+        for place in range(n_rows):
+            square += keep_row(sums.row_sums, place, known.rows, sums.rows[place])
+        for place in range(n_weights):
+            square += sums.weight_sums[place] ** 2
+        if n > 1:
+            square += pair_differences(s, text, known.pairs, exponentials.M, dual, weight, X, XD)
+        share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
+        rate = table.dtype.type(-share / strength)
+        for place in range(n_rows):
+            k = u8(sums.rows[place])
+            for j in range(u8(width)):
+                table[k, j] += rate * sums.row_sums[u8(place), j]
+        for place in range(n_weights):
+            weights[sums.weights[place]] += rate * sums.weight_sums[place]
+        for t in range(n):
+            for j in range(L):
+                dual.tokens[first + t, j] += share * r[t, j]
+        for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
+            dual.steps[q] += share * steps[q]
+            exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])
+        if n > 1:
+            move_pairs(s, text, known.pairs, parameters.T, dual, rate, share, XD)
+        clear_steps(first, n, text, steps)
+        row_base, weight_base = row_base + n_rows, weight_base + n_weights
+    return loss, unsafe
+
+
+@kernel
+def clear_steps(first, n, text, steps):
+    ptr = text.steps.ptr
+    for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
+        steps[q] = 0
+
+
+@kernel
+def pair_differences(s, text, pair_number, M, dual, weight, X, XD):
+    """XD = X·M + XD minus what was observed, and minus what is in memory; returns Σ XD² over those in memory."""
+    first, n, gold, square = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, 0.0
+    if is_certain(first, n, text.labels):
+        for t in range(1, n):
+            XD[gold[first + t - 1], gold[first + t]] -= weight
+    for a in range(text.n_labels):
+        for b in range(text.n_labels):
+            k = pair_number[a, b]
+            if k >= 0:
+                XD[a, b] += X[a, b] * M[a, b]
+                if dual.pairs.shape[0]:
+                    XD[a, b] -= dual.pairs[s, k]
+                    square += XD[a, b] ** 2
+    return square
+
+
+@kernel
+def move_pairs(s, text, pair_number, T, dual, rate, share, XD):
+    """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
+    for a in range(text.n_labels):
+        for b in range(text.n_labels):
+            k = pair_number[a, b]
+            if k >= 0:
+                if dual.pairs.shape[0]:
+                    T[a, b] += rate * XD[a, b]
+                    dual.pairs[s, k] += share * XD[a, b]
+                else:
+                    dual.squares[a, b] += XD[a, b] ** 2
+                    T[a, b] -= TRANSITION_STEP * XD[a, b] / np.sqrt(dual.squares[a, b] + 1.0)

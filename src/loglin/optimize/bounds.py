@@ -1,0 +1,118 @@
+"""How far above the optimum: what is proved, and what that makes likely.
+
+A convex loss R lies above its tangents, R(w) ≥ R_k + ∇R_k·(w − w_k), and above every mixture of them. With an L2
+penalty on every weight the least of a mixture plus the penalty is known, so for any c ≥ 0 with Σ c_k = 1
+
+    optimum ≥ Σ_k c_k·(R_k − ∇R_k·w_k) − ½ Σ_i (Σ_k c_k·∇R_k)_i² / l2_i
+
+and the best c over the last iterates is a small quadratic program. With one tangent alone this is
+value − ½ Σ g²/l2, 20 to 60 times too cautious on taggers; with nine of them, whose gradients point in different
+directions, 3 to 7 times (CoNLL-2000, Spanish named entities; gaps from 3 % to 1e-6).
+
+With an L1 penalty, a loss that is never negative is above its tangent times any c between 0 and 1, and
+
+    optimum ≥ c·(R_k − ∇R_k·w_k) − ½ Σ_i max(|c·∇R_k,i| − l1_i, 0)² / l2_i
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from loglin.kernels import bundle as kernels
+from loglin.optimize.penalties import Penalties, shortest
+
+PLANES = 9
+LOOSENESS = 4.0  # the bound is usually 3 to 7 times the true distance
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far above the optimum training ended, relative to the objective."""
+
+    proved: float | None  # at most this; None where nothing is proved
+    estimated: float | None  # about this
+    basis: str  # on what the judgement rests
+
+    def __str__(self) -> str:
+        if self.proved is not None and self.estimated is not None:
+            return f"about {percent(self.estimated)} above the optimum; proved: at most {percent(self.proved)}"
+        if self.estimated is not None:
+            return f"about {percent(self.estimated)} above the optimum, judged by {self.basis}; nothing is proved"
+        return self.basis
+
+    def as_dict(self) -> dict:
+        return {"proved": self.proved, "estimated": self.estimated, "basis": self.basis}
+
+
+def percent(share: float) -> str:
+    """A share of the objective as people read it: 0.04 %, 3e-05 %."""
+    return f"{100 * share:.2g} %"
+
+
+class LowerBound:
+    """The best lower bound of the optimum that the iterates of a run have proved."""
+
+    def __init__(self, penalties: Penalties):
+        self.l1, self.l2 = penalties
+        self.has_l1 = bool(np.any(self.l1))
+        self.strengths = shortest(self.l2)
+        self.best = -math.inf
+        self.seen = 0
+        self.planes = np.zeros((0, 0))
+        self.products, self.heights = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
+
+    @classmethod
+    def of(cls, objective: object, penalties: Penalties) -> LowerBound | None:
+        """A bound for a convex objective whose every weight has a penalty that this needs; None for others."""
+        if not getattr(objective, "convex", False) or not len(penalties.l2):
+            return None
+        if np.any(penalties.l1):
+            usable = getattr(objective, "nonnegative", True) and np.all((penalties.l1 > 0) | (penalties.l2 > 0))
+        else:
+            usable = np.all(penalties.l2 > 0)
+        return cls(penalties) if usable else None
+
+    def see(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
+        """Take in a point: the whole objective's value there, and the gradient without its L1 part."""
+        if self.has_l1:
+            self._see_one(w, value, gradient)
+            return
+        if not len(self.planes):
+            self.planes = np.zeros((PLANES, len(w)), gradient.dtype)
+        k = self.seen % PLANES
+        drop = kernels.add_plane(w, gradient, self.strengths, self.planes, k, self.products)
+        self.heights[k] = value - drop
+        self.seen += 1
+        n = min(self.seen, PLANES)
+        found = kernels.best_mixture(np.ascontiguousarray(self.products[:n, :n]), self.heights[:n])
+        if found <= value:  # rounding could put it above
+            self.best = max(self.best, found)
+
+    def _see_one(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
+        slope = np.abs(gradient - self.l2 * w)
+        pull = self.l2 * w
+        height = value - float(self.l1 @ np.abs(w)) - float((gradient - 0.5 * pull) @ w)
+        free = self.l2 == 0
+        most = min(1.0, float(np.min(self.l1[free] / np.maximum(slope[free], 1e-300), initial=1.0)))
+        inside = np.where(free, 1.0, self.l2)
+
+        def bound(c: float) -> float:
+            over = np.maximum(c * slope - self.l1, 0.0)
+            over[free] = 0.0
+            return c * height - 0.5 * float(np.sum(over**2 / inside))
+
+        low, high = 0.0, most
+        for _ in range(30 if not free.all() else 0):  # concave in c
+            third = (high - low) / 3
+            if bound(low + third) < bound(high - third):
+                low += third
+            else:
+                high -= third
+        self.best = max(self.best, bound(high))
+
+    def gap(self, value: float) -> float:
+        """How far above the optimum the value is at most, relative to itself."""
+        return max(value - self.best, 0.0) / max(abs(value), 1e-300)
