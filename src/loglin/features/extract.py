@@ -109,7 +109,7 @@ class TemplateExtractor:
         places, views, lookup = self._by_value()
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
-        if not corpus.n_tokens or not places.columns or places.n_heads(corpus) > most_heads:
+        if not corpus.n_tokens or places.n_heads(corpus) > most_heads:
             return self.transform(original, threads)
         codes = self.views.of_corpus(corpus, 2 * self.templates.reach)
         columns = self.views.of_tokens(corpus, codes, views)
@@ -118,7 +118,7 @@ class TemplateExtractor:
         if self.n_bigram_attributes:
             columns = self.views.of_tokens(corpus, codes, self.views.order)
             bigrams = Incidence.of_equal_lengths(self._lookup("bigram").find(columns, corpus.offsets, threads))
-        return self._design(original, unigrams, bigrams, places.heads(corpus, codes))
+        return self._design(original, unigrams, bigrams, places.heads(corpus, codes) if places.columns else None)
 
     def _by_value(self) -> tuple[Places, list[View], Lookup]:
         """The templates of places, and the views and the tables of the rest."""
@@ -131,6 +131,8 @@ class TemplateExtractor:
         return self._shared
 
     def _with_oov(self, corpus: Corpus) -> Corpus:
+        if not self.known:
+            return corpus
         columns = list(corpus.columns)
         for c, known in self.known.items() if corpus.n_tokens else ():
             columns[c] = unknown_as_oov(columns[c], known)

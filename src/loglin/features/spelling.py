@@ -87,7 +87,8 @@ class WordCodes:
 
     def __init__(self, views: Sequence[View], vocabularies: Sequence[Vocabulary]):
         self.views, self.vocabularies = list(views), list(vocabularies)
-        if not self.views:
+        self._words_alone = [function for _, function, _ in views] == ["x"]
+        if not self.views or self._words_alone:
             return
         self._functions = np.array([COMPILED[function] for _, function, _ in views], np.int64)
         self._arguments = np.array([arguments[0] if arguments else 0 for *_, arguments in views], np.int64)
@@ -107,6 +108,9 @@ class WordCodes:
     def find(self, words: Vocabulary, codes: np.ndarray) -> None:
         """Set codes[v, w] to the code of what view v makes of word w, -1 if training did not see it; leave the rest."""
         if not self.views:
+            return
+        if self._words_alone:
+            codes[0, : len(words)] = self.vocabularies[0].codes_of(words)
             return
         _learn(words)
         arrays = (self._functions, self._arguments, self._answers, _FLAGS, _LOWER, self._tables)
