@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from operator import itemgetter
 
 import numpy as np
 
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
+from loglin.kernels import text as kernels
 
 
 @dataclass
@@ -80,10 +82,14 @@ def first_tokens(offsets: np.ndarray) -> np.ndarray:
 
 def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corpus:
     """A corpus from Python objects: sentences of tokens, a token a string or a sequence of strings."""
+    given = sentences if isinstance(sentences, list) else list(sentences)
+    columns = _quick_columns(given)
+    if columns is not None:
+        return Corpus(columns, np.cumsum([0, *map(len, given)], dtype=np.int64), source)
     rows: list[tuple[str, ...]] = []
     lengths: list[int] = []
     width = 0
-    for s, sentence in enumerate(sentences):
+    for s, sentence in enumerate(given):
         if isinstance(sentence, str):
             raise LoglinError(
                 f"{source}: sentence {s} is the string {sentence[:30]!r}, not a list of tokens; "
@@ -92,26 +98,30 @@ def from_sentences(sentences: Iterable[Sequence], source: str = "input") -> Corp
         if not isinstance(sentence, Iterable):
             raise LoglinError(f"{source}: sentence {s} is {sentence!r}, not a list of tokens")
         tokens = list(sentence)
-        if tokens and type(tokens[0]) is str and set(map(type, tokens)) == {str}:
-            tokens = list(zip(tokens))
         if tokens:
-            width = width or max(1, len(tokens[0]) if isinstance(tokens[0], Sized) else 1)
-        if not _are_rows(tokens, width):
-            tokens = _checked_rows(tokens, width, f"{source}: sentence {s}")
-        rows.extend(tokens)
+            single = isinstance(tokens[0], str) or not isinstance(tokens[0], Sized)
+            width = width or max(1, 1 if single else len(tokens[0]))
+        rows += _checked_rows(tokens, width, f"{source}: sentence {s}")
         lengths.append(len(tokens))
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     columns = [encode_strings(field) for field in zip(*rows, strict=True)]
-    return Corpus(columns, offsets, source)
+    return Corpus(columns, np.cumsum([0, *lengths], dtype=np.int64), source)
 
 
-def _are_rows(tokens: list, width: int) -> bool:
-    """Whether tokens are tuples of ``width`` strings, told without a loop in Python."""
-    return (
-        set(map(type, tokens)) <= {tuple}
-        and set(map(len, tokens)) <= {width}
-        and set(map(type, chain.from_iterable(tokens))) <= {str}
-    )
+def _quick_columns(sentences: list) -> list[Column] | None:
+    """The columns of lists of strings or of tuples, found without a loop in Python; None if there is anything else."""
+    if not set(map(type, sentences)) <= {list, tuple}:
+        return None
+    tokens = list(chain.from_iterable(sentences))
+    kinds = set(map(type, tokens))
+    if kinds == {str}:
+        return [encode_strings(tokens)]
+    widths = set(map(len, tokens)) if kinds <= {tuple, list} else set()
+    if len(widths) != 1 or widths == {0}:
+        return None
+    try:
+        return [encode_strings(list(map(itemgetter(c), tokens))) for c in range(widths.pop())]
+    except TypeError:  # some field is no string
+        return None
 
 
 def _checked_rows(tokens: list, width: int, place: str) -> list[tuple[str, ...]]:
@@ -130,9 +140,23 @@ def _checked_rows(tokens: list, width: int, place: str) -> list[tuple[str, ...]]
 
 def encode_strings(strings: Sequence[str]) -> Column:
     """Number strings in order of first occurrence."""
-    numbers: dict[str, int] = {}
+    joined = "\0".join(strings).encode("utf-8", "surrogatepass")
+    text = np.frombuffer(bytearray(joined), np.uint8)
+    cuts = np.flatnonzero(text == 0)
+    if len(cuts) == len(strings) - 1:
+        return encode_slices(text, np.concatenate([[0], cuts + 1]), np.append(cuts, len(text)))
+    numbers: dict[str, int] = {}  # there are no strings, or one has the character that separates them
     codes = np.fromiter((numbers.setdefault(s, len(numbers)) for s in strings), np.int32, len(strings))
     return Column(codes, Vocabulary.of(numbers))
+
+
+def encode_slices(text: np.ndarray, begin: np.ndarray, end: np.ndarray) -> Column:
+    """Number the strings text[begin[i]:end[i]] of a byte array in order of first occurrence."""
+    codes = np.empty(len(begin), np.int32)
+    examples = kernels.encode(text, begin, end, codes)
+    blob, starts = np.empty(int((end - begin)[examples].sum()), np.uint8), np.empty(len(examples) + 1, np.int64)
+    kernels.gather_strings(text, begin, end, examples, blob, starts)
+    return Column(codes, Vocabulary(blob, starts))
 
 
 def concatenate(blocks: Iterable[Corpus], source: str) -> Corpus:

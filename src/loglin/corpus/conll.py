@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from loglin.corpus.columns import Column, Corpus, concatenate
+from loglin.corpus.columns import Corpus, concatenate, encode_slices
 from loglin.corpus.files import read_blocks, refuse_bad_utf8
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.tagged import LabeledText
@@ -114,14 +114,7 @@ def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -
             f"give every line {n_columns} columns"
             + (" parted by tabs" if tabs else ", or read a sentence a line by --format text")
         )
-    columns = []
-    for c in range(n_columns):
-        codes = np.empty(tokens, np.int32)
-        b, e = begin[c, :tokens], end[c, :tokens]
-        examples = kernels.encode(array, b, e, codes)
-        blob, starts = np.empty(int((e - b)[examples].sum()), np.uint8), np.empty(len(examples) + 1, np.int64)
-        kernels.gather_strings(array, b, e, examples, blob, starts)
-        columns.append(Column(codes, Vocabulary(blob, starts)))
+    columns = [encode_slices(array, begin[c, :tokens], end[c, :tokens]) for c in range(n_columns)]
     corpus = Corpus(columns, offsets[: sentences + 1].copy(), path)
     return Block(array, line_begin[:tokens], line_end[:tokens], corpus, 9 if tabs else 32)
 

@@ -38,7 +38,8 @@ class Vocabulary:
         return [text[b:e].decode("utf-8", "surrogatepass") for b, e in pairs]
 
     @cached_property
-    def _slots(self) -> np.ndarray:
+    def slots(self) -> np.ndarray:
+        """The hash table that kernels find strings with: (power of two,) int32."""
         size = 1 << max(3, int(2 * len(self)).bit_length())
         slots = np.full(size, -1, np.int32)
         kernels.fill_slots(self.blob, self.starts, slots)
@@ -48,7 +49,7 @@ class Vocabulary:
         """For each string of ``other`` its number here, or -1: (len(other),) int32."""
         codes = np.empty(len(other), np.int32)
         if len(other):
-            kernels.find(self.blob, self.starts, self._slots, other.blob, other.starts[:-1], other.starts[1:], codes)
+            kernels.find(self.blob, self.starts, self.slots, other.blob, other.starts[:-1], other.starts[1:], codes)
         return codes
 
     def code(self, string: str) -> int:

@@ -24,6 +24,7 @@ from loglin.structures.lattice import Lattices, Sites
 from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads, chunks_by_size
 
+HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
 
 
@@ -151,10 +152,12 @@ class Decoder:
         if isinstance(self.model.extractor, TemplateExtractor):
             self.model.extractor.prepare()
 
-    def design(self, inputs: Any) -> Design:
-        """The integer design of a corpus, or of sentences of attributes."""
+    def design(self, inputs: Any, for_best: bool = False) -> Design:
+        """The integer design of a corpus, or of sentences of attributes; ``for_best``: for nothing but ``best``."""
         extractor = self.model.extractor
         if isinstance(extractor, TemplateExtractor):
+            if for_best and self._quick:
+                return extractor.transform_by_value(inputs, HEAD_WEIGHTS // self.width, self.threads)
             return extractor.transform(inputs, self.threads)
         return extractor.transform(inputs)
 
@@ -173,12 +176,24 @@ class Decoder:
         out = np.empty(design.n_tokens, np.int32)
         text, model, constant = self._attributes(design, np.float32), self._single, np.float32(self.constant)
         longest = int(np.diff(design.offsets).max(initial=1))
+        of_token, heads = self._scored_heads(design)
         Threads(self.threads if design.n_tokens > 2000 else 1).map(
-            lambda b, e: kernels.best_labels(b, e, text, model, constant, longest, out), chunks_by_size(design.offsets)
+            lambda b, e: kernels.best_labels(b, e, text, of_token, heads, model, constant, longest, out),
+            chunks_by_size(design.offsets),
         )
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         return out
+
+    def _scored_heads(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        """The heads of every token, (tokens, folds), and the scores of all heads, (heads, width) float32."""
+        if design.heads is None:
+            return np.empty((design.n_tokens, 0), np.int32), np.empty((0, self.width), np.float32)
+        lists, none = design.heads.attributes, np.empty(0, np.int64)
+        scores = np.empty((lists.n_lists, self.width), np.float32)
+        text = Attributes(lists.ptr, lists.ptr, lists.ids, lists.values.astype(np.float32), none, lists.ids[:0])
+        kernels.score_attributes(0, lists.n_lists, text, self._single, scores)
+        return design.heads.of_token, scores
 
     @cached_property
     def _label_model(self) -> np.ndarray | None:

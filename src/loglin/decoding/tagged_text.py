@@ -51,7 +51,7 @@ def tagged(
         if not stretch.n_sentences:
             yield 0, b"" if json else stretch.labeled(np.empty(0, np.int32), names, layout)
             continue
-        design = decoder.design(stretch.inputs(layout))
+        design = decoder.design(stretch.inputs(layout), for_best=not (json or marginals or nbest))
         if json:
             answers = zip(stretch.sentences(), _answers(decoder, design, marginals, nbest), strict=True)
             lines = (as_json(tokens, ranked, labels, bool(nbest)) for tokens, ranked in answers)

@@ -261,25 +261,25 @@ class Tagger(WithCriterion, Estimator):
 
     # ------------------------------------------------------------------ prediction
 
-    def _ready(self, X: Iterable) -> tuple[Decoder, Design, list[list]]:
+    def _ready(self, X: Iterable, for_best: bool = False) -> tuple[Decoder, Design, list[list]]:
         require_fitted(self)
         if self.constrain != self._decoder.constrain:
             self._decoder = Decoder(self.model_, self.threads, self.constrain)
         if isinstance(X, Corpus):
-            return self._decoder, self._decoder.design(X), X.sentences()
+            return self._decoder, self._decoder.design(X, for_best), [] if for_best else X.sentences()
         sentences = [list(sentence) for sentence in X]
         if isinstance(self.model_.extractor, AttributeExtractor) and self.features is None:
             token = next((t for s in sentences for t in s), None)
             if isinstance(token, str) and self.model_.record.get("feature_function"):
                 raise LoglinError("this model was trained with a feature function; set .features to it first")
-        design = self._decoder.design(self._input(self.model_.extractor, sentences))
+        design = self._decoder.design(self._input(self.model_.extractor, sentences), for_best)
         return self._decoder, design, sentences
 
     def predict(self, X: Iterable) -> list[list]:
         """The best label sequence of every sentence."""
-        decoder, design, _ = self._ready(X)
+        decoder, design, _ = self._ready(X, for_best=True)
         names, cuts = self.classes_, design.offsets.tolist()
-        flat = [names[code] for code in decoder.best(design).tolist()]
+        flat = list(map(names.__getitem__, decoder.best(design).tolist()))
         return [flat[b:e] for b, e in itertools.pairwise(cuts)]
 
     def predict_single(self, sentence: Sequence) -> list:

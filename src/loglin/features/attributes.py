@@ -78,27 +78,40 @@ class AttributeExtractor:
 def _flatten(sentences: Iterable) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
     """Sentence offsets, attribute offsets per token, names and values (empty if all are 1)."""
     names: list[str] = []
-    values: list[float] = []
+    weighted: dict[int, float] = {}  # values that are not 1, by the place of their names
     offsets, ptr = [0], [0]
     for s, sentence in enumerate(sentences):
         if not isinstance(sentence, Iterable):
             raise LoglinError(f"sentence {s} is {sentence!r}; a sentence is a list of tokens")
         for t, token in enumerate(sentence):
-            try:
-                for name, value in attributes_of(token):
-                    names.append(name)
-                    values.append(value)
-            except (TypeError, ValueError, OverflowError, RecursionError) as error:
-                raise LoglinError(f"sentence {s}, token {t}: {error}") from None
+            if type(token) is list and set(map(type, token)) == {str}:
+                names += token
+            else:
+                try:
+                    for name, value in _plain(token) if type(token) is dict else attributes_of(token):
+                        if value != 1:
+                            weighted[len(names)] = value
+                        names.append(name)
+                except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                    raise LoglinError(f"sentence {s}, token {t}: {error}") from None
             ptr.append(len(names))
         offsets.append(len(ptr) - 1)
-    array = np.asarray(values, np.float64)
-    return (
-        np.asarray(offsets, np.int64),
-        np.asarray(ptr, np.int64),
-        names,
-        NO_VALUES if np.all(array == 1) else array,
-    )
+    values = NO_VALUES
+    if weighted:
+        values = np.ones(len(names))
+        values[list(weighted)] = list(weighted.values())
+    return np.asarray(offsets, np.int64), np.asarray(ptr, np.int64), names, values
+
+
+def _plain(token: dict) -> Iterable[tuple[str, float]]:
+    """As ``attributes_of``, quicker where all values of a dict are strings, true or false."""
+    kinds = set(map(type, token.values()))
+    if not kinds <= {str, bool}:
+        return attributes_of(token)
+    if bool not in kinds:
+        return [(f"{key}:{value}", 1.0) for key, value in token.items()]
+    pairs = token.items()
+    return [(str(key) if value is True else f"{key}:{value}", 1.0) for key, value in pairs if value is not False]
 
 
 def attributes_of(token: object, prefix: str = "") -> Iterator[tuple[str, float]]:

@@ -18,11 +18,12 @@ from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.folding import Fitted, fold_templates
-from loglin.features.functions import evaluate
 from loglin.features.lookup import KeyTable, Lookup
 from loglin.features.oov import OOV, first_as_oov, unknown_as_oov
+from loglin.features.places import Places
+from loglin.features.spelling import View, ngram_lists
 from loglin.features.template import Template, TemplateSet, parse_templates
-from loglin.features.views import View, Views, values_of
+from loglin.features.views import Views
 from loglin.kernels import keys as kernels
 
 STORED_SLOTS = 30_000  # keys from which on a hash table is kept in the model file
@@ -38,6 +39,7 @@ class TemplateExtractor:
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
+        self._shared: tuple[Places, list[View], Lookup] | None = None
         self.n_attributes = self.n_bigram_attributes = 0
 
     # ------------------------------------------------------------------ fitting
@@ -45,7 +47,7 @@ class TemplateExtractor:
     def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
-        self.tables, self._plans, self._lookups = [], {}, {}
+        self.tables, self._plans, self._lookups, self._shared = [], {}, {}, None
         self.__dict__.pop("_multiple", None)
         original, corpus = corpus, self._fit_known(corpus)
         columns = self.views.fit(corpus)
@@ -99,39 +101,71 @@ class TemplateExtractor:
             unigrams = unigrams.joined(lists.with_ids(ids))
         return self._design(original, unigrams, bigrams, None)
 
+    def transform_by_value(self, corpus: Corpus, most_heads: int, threads: int | None = 1) -> Design:
+        """As ``transform``, with heads for what follows from one value alone, unless that are more than ``most_heads``.
+
+        Scores are the same sums in another order.
+        """
+        places, views, lookup = self._by_value()
+        self.check_columns(corpus)
+        original, corpus = corpus, self._with_oov(corpus)
+        if not corpus.n_tokens or places.n_heads(corpus) > most_heads:
+            return self.transform(original, threads)
+        codes = self.views.of_corpus(corpus, 2 * self.templates.reach)
+        columns = self.views.of_tokens(corpus, codes, views)
+        unigrams = Incidence.of_equal_lengths(lookup.find(columns, corpus.offsets, threads))
+        bigrams = Incidence.empty(corpus.n_tokens)
+        if self.n_bigram_attributes:
+            columns = self.views.of_tokens(corpus, codes, self.views.order)
+            bigrams = Incidence.of_equal_lengths(self._lookup("bigram").find(columns, corpus.offsets, threads))
+        return self._design(original, unigrams, bigrams, places.heads(corpus, codes) if places.columns else None)
+
+    def _by_value(self) -> tuple[Places, list[View], Lookup]:
+        """The templates of places, and the views and the tables of the rest."""
+        if self._shared is None:
+            pairs = zip(self.observed_templates, self.tables, strict=True)
+            unigrams = [(t, table) for t, table in pairs if t.kind == "unigram"]
+            places = Places(unigrams, self.views, self.templates.reach)
+            views = list(dict.fromkeys(i.view for t, _ in places.rest for i in t.items))
+            self._shared = places, views, self._new_lookup(places.rest, views)
+        return self._shared
+
     def _with_oov(self, corpus: Corpus) -> Corpus:
+        if not self.known:
+            return corpus
         columns = list(corpus.columns)
         for c, known in self.known.items() if corpus.n_tokens else ():
             columns[c] = unknown_as_oov(columns[c], known)
         return replace(corpus, columns=columns)
 
     def prepare(self) -> None:
-        """Lay out the tables for ``transform``."""
-        self._lookup("unigram")
+        """Lay out the tables for ``transform_by_value``."""
+        self._by_value()
 
     def _lookup(self, kind: str) -> Lookup:
         if kind not in self._lookups:
             pairs = zip(self.observed_templates, self.tables, strict=True)
             chosen = [(t, table) for t, table in pairs if t.kind == kind and not _is_multiple(t)]
-            self._lookups[kind] = Lookup(
-                [t for t, _ in chosen],
-                [table for _, table in chosen],
-                self.views.order.index,
-                lambda view: len(self.vocabularies[view]),
-                self.templates.reach,
-            )
+            self._lookups[kind] = self._new_lookup(chosen, self.views.order)
         return self._lookups[kind]
+
+    def _new_lookup(self, tabled: list[tuple[Template, KeyTable]], views: list[View]) -> Lookup:
+        return Lookup(
+            [t for t, _ in tabled],
+            [table for _, table in tabled],
+            views.index,
+            lambda view: len(self.vocabularies[view]),
+            self.templates.reach,
+        )
 
     def codes_of_values(self, view: View, values: Vocabulary) -> np.ndarray:
         """For each value of a column the code of what the view makes of it, -1 if unknown: (values,) int32."""
         return self.views.codes(view, self._column_of_values(view[0], values))
 
     def ngrams_of_values(self, view: View, values: Vocabulary) -> Incidence:
-        """For each value of a column the codes of its n-grams, -1 where unknown; the view is one of %ngrams."""
-        words = self._column_of_values(view[0], values).strings()
-        grams = [evaluate(view[1], view[2], word) for word in words]
-        ptr = np.concatenate([[0], np.cumsum([len(g) for g in grams])]).astype(np.int64)
-        return Incidence(ptr, self.vocabularies[view].codes_of(Vocabulary.of(g for gram in grams for g in gram)))
+        """For each value of a column the codes of its n-grams that are known; the view is one of %ngrams."""
+        column = self._column_of_values(view[0], values)
+        return ngram_lists(view[2], column.vocabulary, self.vocabularies[view]).select(column.codes)
 
     def _column_of_values(self, number: int, values: Vocabulary) -> Column:
         column = Column(np.arange(len(values), dtype=np.int32), values)
@@ -209,27 +243,22 @@ class TemplateExtractor:
                     )
 
     def _lists(self, template: Template, corpus: Corpus) -> Incidence:
-        """The n-grams of every token by their codes, -1 for unknown ones, for a template of %ngrams."""
+        """The known n-grams of every token by their codes, for a template of %ngrams."""
         item = template.items[0]
         column = corpus.columns[item.column]
-        values = values_of(item.view, column)
-        ptr = np.concatenate([[0], np.cumsum([len(v) for v in values])]).astype(np.int64)
-        codes = self.vocabularies[item.view].codes_of(Vocabulary.of(g for v in values for g in v))
+        lists = ngram_lists(item.arguments, column.vocabulary, self.vocabularies[item.view])
         word = np.empty(corpus.n_tokens, np.int64)  # the word at the item's offset, -1 outside
         kernels.template_keys(
             column.codes[None],
             corpus.offsets,
             np.zeros(1, np.int64),
             np.array([item.offset]),
-            np.array([len(values)]),
+            np.array([lists.n_lists]),
             1,
             word,
         )
-        inside = np.where(word < len(values), word, len(values))
-        lengths = np.append(np.diff(ptr), 0)[inside]
-        token_ptr = np.concatenate([[0], np.cumsum(lengths)])
-        place = np.repeat(ptr[inside] - token_ptr[:-1], lengths) + np.arange(token_ptr[-1])
-        return Incidence(token_ptr, codes[place])
+        outside = np.append(lists.ptr, lists.ptr[-1])  # one more list, which is empty
+        return Incidence(outside, lists.ids).select(np.minimum(word, lists.n_lists))
 
     def _plan(self, template: Template) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """View, offset and number of values of each item, worked out once the vocabularies are known."""

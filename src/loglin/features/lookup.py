@@ -75,25 +75,26 @@ class Lookup:
         item_ptr = np.concatenate([[0], np.cumsum([len(i) for i in items])]).astype(np.int64)
         flat = np.array([p for i in items for p in i], np.int64)
         radix = np.array([sizes[p] + 2 * reach for p in flat], np.int64)
-        starts, masks, arrays, at = [], [], [], 0
-        for i, table in zip(items, tables, strict=True):
-            possible = int(np.prod([float(sizes[p] + 2 * reach) for p in i])) if i else 1
-            direct = possible <= DIRECT
-            array = table.slots
-            if direct:
-                array = np.full(possible, -1, np.int32)
-                array[table.keys[table.keys < possible]] = np.flatnonzero(table.keys < possible)
-            starts.append(at)
-            masks.append(-1 if direct else len(array) - 1)
-            arrays.append(array)
-            at += len(array)
-        key_starts = np.concatenate([[0], np.cumsum([len(t.keys) for t in tables])]).astype(np.int64)
+        possible = [int(np.prod([float(sizes[p] + 2 * reach) for p in i])) for i in items]
+        direct = [n <= DIRECT for n in possible]
+        lengths = [n if d else len(t.slots) for n, d, t in zip(possible, direct, tables, strict=True)]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        slots = np.empty(starts[-1], np.int32)
+        for start, length, is_direct, table in zip(starts.tolist(), lengths, direct, tables, strict=False):
+            array = slots[start : start + length]
+            if is_direct:
+                array.fill(-1)
+                inside = len(table.keys) == 0 or int(table.keys.max()) < length
+                numbers = np.arange(len(table.keys)) if inside else np.flatnonzero(table.keys < length)
+                array[table.keys if inside else table.keys[numbers]] = numbers
+            else:
+                array[:] = table.slots
         self.templates = (item_ptr, flat, radix)
         self.tables = (
-            np.array(starts, np.int64),
-            np.array(masks, np.int64),
-            np.concatenate([*arrays, np.empty(0, np.int32)]),
-            key_starts,
+            starts[:-1],
+            np.array([-1 if d else n - 1 for n, d in zip(lengths, direct, strict=True)], np.int64),
+            slots,
+            np.concatenate([[0], np.cumsum([len(t.keys) for t in tables])]).astype(np.int64),
             np.concatenate([*(t.keys for t in tables), np.empty(0, np.int64)]),
             np.array([t.base for t in tables], np.int64),
         )

@@ -6,17 +6,17 @@ that training did not see is -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, first_tokens
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
-from loglin.features.functions import evaluate
 from loglin.features.signatures import signature
+from loglin.features.spelling import COMPILED, View, WordCodes, distinct_ngrams, encoded, values_of
 
-View = tuple[int, str, tuple]  # column, function, arguments
+OF_PLACES = ("edge", "signature", "word")  # functions that look at more than the value: at where in the sentence it is
 
 
 class Views:
@@ -26,11 +26,18 @@ class Views:
         self.order = list(dict.fromkeys(views))
         self.vocabularies: dict[View, Vocabulary] = {}  # the values of every view
         self.common: dict[View, Vocabulary] = {}  # of %rare and %word, the words that training saw often enough
+        # the views of each column that are functions of its values alone, those first that are compiled
+        alone = [view for view in self.order if view[1] not in OF_PLACES]
+        alone.sort(key=lambda view: view[1] not in COMPILED)
+        self.of_column = {view[0]: [v for v in alone if v[0] == view[0]] for view in self.order}
+        self._compiled: dict[int, WordCodes] = {}  # of every column, the views that are compiled
+        self._rows: dict[tuple[View, ...], dict[int, tuple[list[int], list[int]]]] = {}
 
     # ------------------------------------------------------------------ fitting and applying
 
     def fit(self, corpus: Corpus) -> np.ndarray:
         """Number the values of every view and return the codes of all tokens, (views, tokens) int32."""
+        self._compiled = {}
         return _stack([self._fit(view, corpus) for view in self.order], corpus.n_tokens)
 
     def _fit(self, view: View, corpus: Corpus) -> np.ndarray:
@@ -43,8 +50,7 @@ class Views:
             self.vocabularies[view] = column.vocabulary
             return column.codes
         if function == "ngrams":
-            grams = encode_strings([g for v in values_of(view, column) for g in v])
-            self.vocabularies[view] = grams.vocabulary
+            self.vocabularies[view] = distinct_ngrams(view[2], column.vocabulary)
             return column.codes  # a placeholder: its attributes are lists per token
         if function in ("edge", "if", "rare"):
             one = {"edge": EMPTY, "if": Vocabulary.of(["true"]), "rare": Vocabulary.of(["rare"])}
@@ -54,15 +60,59 @@ class Views:
             derived = encode_strings(self._signed(view, column))
             self.vocabularies[view] = derived.vocabulary
             return derived.codes[2 * column.codes + first_tokens(corpus.offsets)]
-        derived = encode_strings(values_of(view, column))
+        derived = encoded(values_of(*view[1:], column.vocabulary))
         self.vocabularies[view] = derived.vocabulary
         return derived.codes[column.codes]
 
+    def of_values(self, number: int, values: Vocabulary, outside: int = 0) -> np.ndarray:
+        """The codes that a column's views have for every value, -1 where unknown: (views, values + outside) int32.
+
+        The views are those of ``of_column``. Behind the values stand the codes of so many boundary symbols.
+        """
+        views = self.of_column[number]
+        if number not in self._compiled:
+            chosen = [view for view in views if view[1] in COMPILED]
+            self._compiled[number] = WordCodes(chosen, [self.vocabularies[view] for view in chosen])
+        codes, compiled = np.empty((len(views), len(values) + outside), np.int32), self._compiled[number]
+        compiled.find(values, codes)
+        for i in range(len(compiled.views), len(views)):
+            codes[i, : len(values)] = self.codes(views[i], Column(np.arange(len(values), dtype=np.int32), values))
+        if outside:
+            sizes = np.array([len(self.vocabularies[view]) for view in views], np.int32)
+            codes[:, len(values) :] = sizes[:, None] + np.arange(outside, dtype=np.int32)
+        return codes
+
     def transform(self, corpus: Corpus) -> np.ndarray:
         """The codes of other text, -1 where a value is unknown: (views, tokens) int32."""
-        if not corpus.n_tokens:
-            return np.empty((len(self.order), 0), np.int32)
-        return _stack([self._transform(view, corpus) for view in self.order], corpus.n_tokens)
+        return self.of_tokens(corpus, self.of_corpus(corpus), self.order)
+
+    def of_corpus(self, corpus: Corpus, outside: int = 0) -> dict[int, np.ndarray]:
+        """``of_values`` of every column that a view looks at."""
+        columns = corpus.columns
+        return {n: self.of_values(n, columns[n].vocabulary, outside) for n in self.of_column if corpus.n_tokens}
+
+    def of_tokens(self, corpus: Corpus, codes: dict[int, np.ndarray], views: Sequence[View]) -> np.ndarray:
+        """The codes of some views of every token, from those of the values: (views, tokens) int32."""
+        found = np.empty((len(views), corpus.n_tokens), np.int32)
+        rows = self._rows_of(tuple(views))
+        for number, of_values in codes.items():
+            places, chosen = rows[number]
+            if places:
+                found[places] = of_values[chosen][:, corpus.columns[number].codes]
+        for i, view in enumerate(views) if corpus.n_tokens else ():
+            if view[1] in OF_PLACES:
+                found[i] = self._transform(view, corpus)
+        return found
+
+    def _rows_of(self, views: tuple[View, ...]) -> dict[int, tuple[list[int], list[int]]]:
+        """For every column the places in ``views`` of those that look at it, and the rows of ``of_values``."""
+        if views not in self._rows:
+            found = {}
+            for number, own in self.of_column.items():
+                places = [i for i, view in enumerate(views) if view in own]
+                found[number] = places, [own.index(views[i]) for i in places]
+            self._rows[views] = found
+        return self._rows[views]
 
     def _transform(self, view: View, corpus: Corpus) -> np.ndarray:
         column = corpus.columns[view[0]]
@@ -79,7 +129,7 @@ class Views:
             return column.codes
         if view[1] == "rare":
             return np.where(self.common[view].codes_of(column.vocabulary) < 0, 0, -1).astype(np.int32)[column.codes]
-        distinct = column.vocabulary if view[1] == "x" else Vocabulary.of(values_of(view, column))
+        distinct = column.vocabulary if view[1] == "x" else values_of(*view[1:], column.vocabulary)
         return self.vocabularies[view].codes_of(distinct)[column.codes]
 
     def _signed(self, view: View, column: Column) -> list[str]:
@@ -107,11 +157,6 @@ class Views:
             self.vocabularies[view] = section.vocabulary(f"vocabulary.{i}")
             if view[1] in ("rare", "word"):
                 self.common[view] = section.vocabulary(f"common.{i}")
-
-
-def values_of(view: View, column: Column) -> list:
-    """What the view's function makes of each distinct value of a column."""
-    return [evaluate(view[1], view[2], word) for word in column.vocabulary.strings]
 
 
 def _stack(rows: list[np.ndarray], n: int) -> np.ndarray:

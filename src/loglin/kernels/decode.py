@@ -71,36 +71,45 @@ def score_attributes(first, last, text, model, e):
     longest = 0
     for t in range(first, last):
         longest = max(longest, ptr[t + 1] - ptr[t])
-    rows = np.empty(longest, np.uint32)
+    rows, others = np.empty(longest, np.uint32), np.empty(longest, np.uint64)
     row_values = np.empty(longest if weighted else 0, table.dtype)
+    known = places.shape[0] > 0
     for t in range(first, last):
-        n = u8(0)
-        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
-            if ids[q] < 0:  # never seen in training
-                continue
-            place = places[u8(ids[q]), u8(0)]
-            if place >= 0:
-                rows[n] = place
-                if weighted:
-                    row_values[n] = values[q]
-                n += u8(1)
+        n, m = u8(0), u8(0)
+        for q in range(u8(ptr[t]), u8(ptr[t + 1]) if known else u8(ptr[t])):
+            # no branches, which the processor would guess wrong: both lists are written, one of them or none grows
+            seen = ids[q] >= 0
+            place = places[u8(ids[q]) if seen else u8(0), u8(0)]
+            rows[n] = place
+            others[m] = q
+            if weighted:
+                row_values[n] = values[q]
+            n += u8(seen & (place >= 0))
+            m += u8(seen & (place < 0))
         if weighted:
             weigh_rows(e, t - first, table, rows, row_values, 0, np.int64(n))
         else:
             sum_rows(e, t - first, table, rows, 0, np.int64(n))
-        for q in range(u8(ptr[t]), u8(ptr[t + 1])):
-            if ids[q] < 0:
-                continue
+        for k in range(m):
+            q = others[k]
             a = u8(ids[q])
             place = places[a, u8(0)]
-            if place >= 0:
-                continue
             if place != MANY:
                 one = place_weights[a, u8(1)]
                 e[t - first, -1 - place] += one * values[q] if weighted else one
                 continue
             for f in range(u8(feature_ptr[a]), u8(feature_ptr[a + u8(1)])):
                 e[t - first, labels[f]] += weights[f] * values[q] if weighted else weights[f]
+
+
+@kernel
+def add_heads(first, last, of_token, heads, e):
+    """e[t − first] += Σ of the rows of token t's heads."""
+    for t in range(first, last):
+        for f in range(of_token.shape[1]):
+            h = u8(of_token[t, f])
+            for j in range(u8(heads.shape[1])):
+                e[t - first, j] += heads[h, j]
 
 
 @kernel
@@ -137,10 +146,11 @@ def subtract_normalizer(e, t, step, n_labels, constant):
 
 
 @kernel
-def best_labels(begin, end, text, model, constant, longest, out):
+def best_labels(begin, end, text, of_token, heads, model, constant, longest, out):
     """out[t] = label of token t in the best sequence, for the sentences begin … end − 1, none longer than ``longest``.
 
-    With a constant ≥ 0, every step is normalized by itself (see ``subtract_normalizer``).
+    of_token (tokens, folds): the rows of ``heads`` that are added to a token's scores. With a constant ≥ 0, every step
+    is normalized by itself (see ``subtract_normalizer``).
     """
     table, T, edges, n_labels = model.table, model.T, model.edges, model.T.shape[0]
     e = np.zeros((longest, table.shape[1]), table.dtype)
@@ -153,6 +163,7 @@ def best_labels(begin, end, text, model, constant, longest, out):
         if n == 0:
             continue
         score_attributes(first, last, text, model, e)
+        add_heads(first, last, of_token, heads, e)
         for j in range(n_labels):
             e[0, j] += edges[0, j]
             e[n - 1, j] += edges[1, j]

@@ -41,6 +41,23 @@ def template_keys(columns, offsets, which, shift, sizes, reach, keys):
 
 
 @kernel
+def place_values(codes, offsets, shifts, size, reach, firsts, out):
+    """out[t, f] = firsts[f] + the value (0 … size − 1) at t + shifts[f], or a boundary symbol as above."""
+    for s in range(offsets.shape[0] - 1):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            for f in range(shifts.shape[0]):
+                p = t + shifts[f]
+                if p < first:
+                    value = size + min(first - p, reach) - 1
+                elif p >= last:
+                    value = size + reach + min(p - last, reach - 1)
+                else:
+                    value = np.int64(codes[p])
+                out[t, f] = firsts[f] + value
+
+
+@kernel
 def factorize(keys, ids):
     """ids[t] = number of keys[t] in order of first occurrence, -1 for a negative key.
 

@@ -17,7 +17,7 @@ RAGGED = 1
 
 
 @kernel
-def _hash(text, begin, end):
+def hash_bytes(text, begin, end):
     h = u8(14695981039346656037)  # FNV-1a
     for i in range(u8(begin), u8(end)):
         h = (h ^ u8(text[i])) * u8(1099511628211)
@@ -25,7 +25,7 @@ def _hash(text, begin, end):
 
 
 @kernel
-def _same(a, a_begin, b, b_begin, length):
+def same_bytes(a, a_begin, b, b_begin, length):
     for i in range(u8(length)):
         if a[u8(a_begin) + i] != b[u8(b_begin) + i]:
             return False
@@ -59,7 +59,7 @@ def scan_columns(text, n_columns, tabs, begin, end, line_begin, line_end, offset
             p += one
         blank = p == stop
         if not blank and stop - start >= u8(docstart.shape[0]) and docstart.shape[0] > 0:
-            blank = _same(text, start, docstart, 0, docstart.shape[0])
+            blank = same_bytes(text, start, docstart, 0, docstart.shape[0])
         if blank:
             if token > offsets[sentence]:
                 sentence += 1
@@ -113,7 +113,7 @@ def encode(text, begin, end, codes):
     distinct = u8(0)
     for i in range(n):
         b, e = begin[i], end[i]
-        h = _hash(text, b, e)
+        h = hash_bytes(text, b, e)
         k = h & (capacity - u8(1))
         while True:
             code = slots[k]
@@ -138,7 +138,7 @@ def encode(text, begin, end, codes):
                 break
             if hashes[u8(code)] == h:
                 x = u8(examples[u8(code)])
-                if end[x] - begin[x] == e - b and _same(text, begin[x], text, b, e - b):
+                if end[x] - begin[x] == e - b and same_bytes(text, begin[x], text, b, e - b):
                     codes[i] = code
                     break
             k = (k + u8(1)) & (capacity - u8(1))
@@ -150,7 +150,7 @@ def fill_slots(blob, starts, slots):
     """Hash table of a vocabulary; slots is all -1 and at least twice as long as the vocabulary."""
     mask = u8(slots.shape[0] - 1)
     for c in range(u8(starts.shape[0] - 1)):
-        k = _hash(blob, starts[c], starts[c + u8(1)]) & mask
+        k = hash_bytes(blob, starts[c], starts[c + u8(1)]) & mask
         while slots[k] >= 0:
             k = (k + u8(1)) & mask
         slots[k] = np.int32(c)
@@ -162,11 +162,11 @@ def find(blob, starts, slots, text, begin, end, codes):
     mask = u8(slots.shape[0] - 1)
     for i in range(u8(begin.shape[0])):
         b, e = begin[i], end[i]
-        k = _hash(text, b, e) & mask
+        k = hash_bytes(text, b, e) & mask
         codes[i] = -1
         while slots[k] >= 0:
             c = u8(slots[k])
-            if starts[c + u8(1)] - starts[c] == e - b and _same(blob, starts[c], text, b, e - b):
+            if starts[c + u8(1)] - starts[c] == e - b and same_bytes(blob, starts[c], text, b, e - b):
                 codes[i] = np.int32(c)
                 break
             k = (k + u8(1)) & mask
