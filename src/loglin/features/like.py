@@ -54,9 +54,10 @@ class Tool:
         if self.functions is None:
             return name
         if name not in self.functions:
+            items = ", ".join(f"%{known}" for known in self.functions if len(known) == 1)
             raise LoglinError(
-                f"{place}: {self.name} has no {text!r}; its items are "
-                f"{', '.join('%' + n for n in self.functions if len(n) == 1)}: leave out like={self.name} or the line"
+                f"{place}: {self.name} has no {text!r}; its items are {items}: give a template of {self.name}, or "
+                f"leave out like={self.name}"
             )
         return self.functions[name]
 
