@@ -31,7 +31,7 @@ COMMANDS = {
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
-    "docs/templates.md": 2,
+    "docs/templates.md": 5,
     "docs/unlabeled.md": 13,
 }
 PAGES = {name: (ROOT / name).read_text() for name in COMMANDS}
@@ -57,6 +57,7 @@ def kitchen(tmp_path, monkeypatch):
     Path("new.txt").write_text("2\ncups\nflour\n")
     template = next(b for b in blocks("") if "%suffix" in b)
     Path("chunk.template").write_text(template)
+    Path("words.template").write_text(blocks("", "docs/templates.md")[0])
     Path("text.txt").write_text(blocks("", "docs/language-models.md")[0])
     grammar = next(b for b in blocks("", "docs/parsing.md") if b.startswith("%start"))
     Path("toy.grammar").write_text(grammar)

@@ -66,7 +66,7 @@ DATA = {
     "only docstart": (b"-DOCSTART- O\n\n", ["no tokens"]),
     "binary": (b"a B\nb\0 O\n", ["zero byte", "position 5"]),
     "latin-1": ("a B\n\nb\xe9 O\n".encode("latin-1"), ["bad, line 3", "0xe9", "--encoding latin-1"]),
-    "utf-16": ("a B\nb O\n".encode("utf-16"), ["UTF-16", "iconv"]),
+    "utf-16": ("a B\nb O\n".encode("utf-16"), ["UTF-16", "--encoding utf-16"]),
     "ragged": (b"a X B\nb Y O\n\nc O\n", ["bad, line 4", "2 columns", "'c O'", "3 columns"]),
     "ragged tabs": (b"a\tB\nb O\n", ["bad, line 2", "tabs"]),
     "one column": (b"a\nb\n", ["one column", "label"]),

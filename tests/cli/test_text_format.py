@@ -34,6 +34,15 @@ def model(tmp_path_factory):
     return folder / "model"
 
 
+def test_seconds_of_starting_are_not_those_of_reading(tmp_path):
+    (tmp_path / "data").write_text(TAGGED)
+    words = ["train", tmp_path / "data", "--format", "text", "-o", tmp_path / "model"]
+    seconds = json.loads(run(*words, "--json"))["seconds"]
+    assert list(seconds) == ["start", "read", "features", "train", "total"]
+    assert sum(seconds.values()) <= 2 * seconds["total"] + 1e-9
+    assert "(starting " in run(*words)
+
+
 def test_text_trains_what_columns_train(model, tmp_path):
     (tmp_path / "data").write_text(COLUMNS)
     run("train", tmp_path / "data", "-o", tmp_path / "model", "--quiet")

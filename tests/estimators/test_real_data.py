@@ -33,7 +33,7 @@ def test_defaults_end_within_a_thousandth_of_the_optimum(default):
     assert default["n_features"] == 456_436
     assert default["objective"] == pytest.approx(OPTIMUM, rel=1e-3)
     assert default["converged"]
-    assert set(default["seconds"]) == {"read", "features", "train", "total"}
+    assert set(default["seconds"]) == {"start", "read", "features", "train", "total"}
 
 
 def test_convergence(files):

@@ -53,8 +53,9 @@ def _templates(model) -> list[dict[str, Any]]:
     counts: dict[str, Any] = {}
     for kind in ("unigram", "bigram"):
         counts[kind] = np.bincount(extractor.template_of(kind), minlength=1)
-    for template in getattr(getattr(extractor, "templates", None), "templates", ()):
-        if template.kind == "unigram" or template.items:
+    templates: Any = getattr(extractor, "templates", None)
+    for template in () if templates is None else templates.templates:
+        if template in templates.observed:
             count = counts[template.kind]
             found.append({"template": template.text, "attributes": int(count[observed : observed + 1].sum())})
             observed += 1

@@ -85,7 +85,15 @@ dictionary = click.option(
 text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")
 
 
-GERUNDS = {"read": "reading", "features": "features", "train": "training"}  # parts of a command's seconds
+# parts of a command's seconds
+GERUNDS = {"start": "starting", "read": "reading", "features": "features", "train": "training"}
+
+
+def load_kernels() -> None:
+    """Call a kernel, so that what Numba loads once, about 0.3 s, is not counted as reading data."""
+    from loglin.corpus.vocabulary import Vocabulary
+
+    Vocabulary.of(["a"]).code("a")
 
 
 def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True) -> dict[str, Any]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from loglin.estimators.tagger import Tagger
 
 _PARAMETERS = (
-    "criterion", "template", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff", "all_features",
-    "max_iter", "tol", "threads", "seed", "dtype", "dev_metric",
+    "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
+    "all_features", "all_pairs", "max_iter", "tol", "threads", "seed", "dtype", "dev_metric",
 )  # fmt: skip
 
 
@@ -28,6 +28,11 @@ _PARAMETERS = (
 @click.option(
     "--template",
     help="Template file (CRF++ / Wapiti syntax); default: words and spelling; trigram where labels are hidden.",
+)
+@click.option(
+    "--like",
+    metavar="TOOL",
+    help="Features, boundaries and label pairs of the template as crf++, wapiti or crfsuite has them.",
 )
 @training.criterion("chain", default="crf")
 @training.settings("chain")
@@ -62,6 +67,7 @@ _PARAMETERS = (
     help="Words seen so often get only labels they had; 0: any label. Or a tagging dictionary, see loglin dictionary.",
 )
 @click.option("--all-features", is_flag=True, help="Weights for all (attribute, label) pairs, not only those seen.")
+@click.option("--all-pairs", is_flag=True, help="Weights for all label pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
 @training.start
@@ -95,9 +101,11 @@ def train_command(data, output, as_json, **given) -> None:
     tagger = _tagger(given, progress)
     grid = grid_of(given, tagger.chosen_criterion())
     start = _start(given["start"])
+    shared.load_kernels()
+    seconds, trials = {"start": time.perf_counter() - began}, None
     text = _read(data, tagger, given)
     tagger.dev = _held_out(tagger, text, given)
-    seconds, trials = {"read": time.perf_counter() - began}, None
+    seconds["read"] = time.perf_counter() - began - seconds["start"]
     if grid:
         from loglin.estimators.selection import select_tagger
 
@@ -108,7 +116,8 @@ def train_command(data, output, as_json, **given) -> None:
     progress.close()
     model = tagger.model_
     train = model.record["train_seconds"]
-    seconds |= {"features": max(0.0, time.perf_counter() - began - seconds["read"] - train), "train": train}
+    before = sum(seconds.values())
+    seconds |= {"features": max(0.0, time.perf_counter() - began - before - train), "train": train}
     model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
     tagger.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began

@@ -112,7 +112,7 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
 def _refuse_binary(path, block: bytes, encoding: str) -> None:
     wide = "16" in encoding or "32" in encoding
     if block[:2] in (b"\xff\xfe", b"\xfe\xff") and not wide:
-        raise LoglinError(f"{path} is UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8")
+        raise LoglinError(f"{path} is UTF-16; give --encoding utf-16 (in Python encoding='utf-16')")
     nul = block.find(b"\0")
     if nul >= 0 and not wide:
         raise LoglinError(f"{path} holds a zero byte at position {nul}, so it is not a text file; give a text file")

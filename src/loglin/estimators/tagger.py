@@ -23,6 +23,7 @@ from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
+from loglin.features.like import check_like
 from loglin.features.read import read_templates
 from loglin.models.chain import Model
 from loglin.optimize.run import Run
@@ -53,7 +54,10 @@ class Tagger(WithCriterion, Estimator):
         "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
     order : 1 or 2, how many labels a label looks back; by default 1, and 2 where labels are hidden.
+    like : "crf++", "wapiti" or "crfsuite": features, boundaries and label pairs of a template as that tool has them
+        (docs/templates.md). Options of the template and parameters below come on top of it.
     all_features : weights for all (attribute, label) pairs, not only those seen.
+    all_pairs : weights for all label pairs, not only those seen.
     min_count : attributes seen less often are left out.
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
     dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label. Or a tagging
@@ -79,10 +83,12 @@ class Tagger(WithCriterion, Estimator):
         *,
         template: str | os.PathLike | None = None,
         features: Callable | None = None,
+        like: str | None = None,
         l1: float = 0.0,
         l2: float = 1.0,
         order: int | None = None,
         all_features: bool = False,
+        all_pairs: bool = False,
         min_count: int = 1,
         cutoff: int = 1,
         dictionary: Any = 0,
@@ -104,10 +110,12 @@ class Tagger(WithCriterion, Estimator):
         self.criterion = criterion
         self.template = template
         self.features = features
+        self.like = like
         self.l1 = l1
         self.l2 = l2
         self.order = order
         self.all_features = all_features
+        self.all_pairs = all_pairs
         self.min_count = min_count
         self.cutoff = cutoff
         self.dictionary = dictionary
@@ -143,6 +151,11 @@ class Tagger(WithCriterion, Estimator):
         chosen = self.chosen_criterion()
         self._options(chosen, None)
         self._new_run(chosen)
+        check_like(self.like)
+        if self.like is not None and isinstance(chosen, HiddenLabels):
+            raise LoglinError(
+                f"criterion {chosen.name} learns from hidden labels, which {self.like} cannot; leave it out"
+            )
         if self.dev_metric not in METRICS:
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
 
@@ -200,6 +213,8 @@ class Tagger(WithCriterion, Estimator):
             l2=self.l2,
             order=chosen.defaults.order if self.order is None else self.order,
             all_features=self.all_features,
+            all_pairs=self.all_pairs,
+            by_value=self.like == "crfsuite",
             cutoff=self.cutoff,
             dictionary=self.dictionary,
             label_weights=self.label_weights,
@@ -225,8 +240,10 @@ class Tagger(WithCriterion, Estimator):
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
+            if self.like not in (None, "crfsuite"):
+                raise LoglinError(f"like is {self.like!r}, which takes templates; give one, or like='crfsuite'")
             return AttributeExtractor()
-        return TemplateExtractor(read_templates(self.template))
+        return TemplateExtractor(read_templates(self.template, self.like))
 
     def _input(self, extractor: Any, sentences: Any) -> Any:
         if isinstance(sentences, Corpus):

@@ -15,17 +15,20 @@ from loglin.features.index import FeatureIndex
 from loglin.features.words import positions
 
 
-def cut_off(index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: int, always=None) -> FeatureIndex:
+def cut_off(
+    index: FeatureIndex, design: Design, allowed: np.ndarray, cutoff: float, always=None, by_value: bool = False
+) -> FeatureIndex:
     """The index without features that fire in fewer than ``cutoff`` places; allowed (tokens, labels) bool.
 
-    ``always`` marks attributes that stay: an intercept, without which a rare class would score 0, above others.
+    ``by_value``, a place counts as the attribute's value there. ``always`` marks attributes that stay: an intercept,
+    without which a rare class would score 0, above others.
     """
     L = index.n_labels
     token, label = np.nonzero(allowed)
     step = ~first_tokens(design.offsets)  # no step into a first token
     second = step & np.roll(step, 1)  # two labels before
     pair_token, pair = _grams(token, label, step, allowed, L, 1)
-    unigrams = _fires(design.unfolded(), token, label, index.ptr, index.labels, L)
+    unigrams = _fires(design.unfolded(), token, label, index.ptr, index.labels, L, by_value)
     bigrams = _fires(design.bigrams, pair_token, pair, index.bigram_ptr, index.bigram_pairs, L * L)
     pairs = np.bincount(pair, minlength=L * L)[index.pairs]
     triples = np.empty(0, np.int64)
@@ -47,13 +50,18 @@ def _grams(token, gram, has, allowed: np.ndarray, L: int, distance: int) -> tupl
     return token[row], first * L**distance + gram[row]
 
 
-def _fires(lists: Incidence, token, label, ptr: np.ndarray, labels: np.ndarray, n_labels: int) -> np.ndarray:
-    """In how many places each (attribute, label) of the index fires."""
+def _fires(
+    lists: Incidence, token, label, ptr: np.ndarray, labels: np.ndarray, n_labels: int, by_value: bool = False
+) -> np.ndarray:
+    """In how many places each (attribute, label) of the index fires, or the sum of its values there."""
     if not len(labels):
         return np.empty(0, np.int64)
     lengths = np.diff(lists.ptr)[token]
     start = np.repeat(lists.ptr[token] - np.cumsum(lengths) + lengths, lengths)
-    keys = lists.ids[start + np.arange(lengths.sum())] * np.int64(n_labels) + np.repeat(label, lengths)
-    found, counts = np.unique(keys, return_counts=True)
+    entries = start + np.arange(lengths.sum())
+    keys = lists.ids[entries] * np.int64(n_labels) + np.repeat(label, lengths)
+    found, which, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    if by_value and len(lists.values):
+        counts = np.bincount(which, lists.values[entries])
     wanted = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * np.int64(n_labels) + labels
     return np.append(counts, 0)[positions(found, wanted)]  # −1 finds the 0

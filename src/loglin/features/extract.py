@@ -12,14 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.columns import Column, Corpus, first_tokens
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.folding import Fitted, fold_templates
 from loglin.features.lookup import KeyTable, Lookup
+from loglin.features.naming import first_of_name
 from loglin.features.oov import OOV, first_as_oov, unknown_as_oov
+from loglin.features.padding import Padded, padded
 from loglin.features.places import Places
 from loglin.features.spelling import View, ngram_lists
 from loglin.features.template import Template, TemplateSet, parse_templates
@@ -34,9 +36,12 @@ class TemplateExtractor:
 
     def __init__(self, templates: TemplateSet):
         self.templates = templates
-        self.views = Views(i.view for t in templates.templates for i in t.items)
+        tool, reach = templates.tool, templates.padding
+        symbols = (tool.symbols(reach) if tool is not None and reach else None) or ()
+        self.views = Views((i.view for t in templates.templates for i in t.items), symbols)
         self.known: dict[int, Vocabulary] = {}  # with oov=first, the values of each column that are not read as OOV
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
+        self.same: dict[str, np.ndarray] = {}  # kind → attribute of each key of its tables, where keys share attributes
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
         self._shared: tuple[Places, list[View], Lookup] | None = None
@@ -47,23 +52,14 @@ class TemplateExtractor:
     def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
-        self.tables, self._plans, self._lookups, self._shared = [], {}, {}, None
+        self.tables, self.same, self._plans, self._lookups, self._shared = [], {}, {}, {}, None
         self.__dict__.pop("_multiple", None)
         original, corpus = corpus, self._fit_known(corpus)
-        columns = self.views.fit(corpus)
-        fitted = []
-        sizes = {"unigram": 0, "bigram": 0}
-        for template in self.observed_templates:
-            keys = self._keys(template, columns, corpus)
-            ids = np.empty(len(keys), np.int32)
-            distinct, counts = kernels.factorize(keys, ids)
-            keep = counts >= max(min_count, template.min_count)
-            base = sizes[template.kind]
-            numbers = np.append(np.where(keep, base + np.cumsum(keep) - 1, -1), -1).astype(np.int32)
-            sizes[template.kind] += int(keep.sum())
-            self.tables.append(KeyTable(distinct[keep], base))
-            fitted.append(Fitted(template, distinct, ids, numbers))
-        self.n_attributes, self.n_bigram_attributes = sizes["unigram"], sizes["bigram"]
+        places = self._placed(self.views.fit(corpus), corpus.offsets)
+        fitted = [self._factorized(template, places, corpus) for template in self.observed_templates]
+        self.n_attributes = self._number(fitted, "unigram", min_count)
+        self.n_bigram_attributes = self._number(fitted, "bigram", min_count)
+        self.tables = [f.table for f in fitted]
         unigrams = [f for f in fitted if f.template.kind == "unigram" and not _is_multiple(f.template)]
         heads, folded = fold_templates(unigrams, corpus.n_tokens) if fold else (None, set())
         rest = [f for f in unigrams if f.template not in folded]
@@ -73,6 +69,49 @@ class TemplateExtractor:
                 tokens = tokens.joined(self._lists(f.template, corpus).with_ids(f.numbers[f.ids]))
         bigrams = [f.numbers[f.ids] for f in fitted if f.template.kind == "bigram"]
         return self._design(original, tokens, _incidence(bigrams, corpus.n_tokens), heads)
+
+    def _factorized(self, template: Template, places: Padded, corpus: Corpus) -> Fitted:
+        """A template's distinct keys, not yet numbered."""
+        keys, tool = self._keys(template, places, corpus), self.templates.tool
+        if template.kind == "bigram" and tool is not None and not tool.counts_first:
+            keys[first_tokens(corpus.offsets)] = -1
+        ids = np.empty(len(keys), np.int32)
+        distinct, counts = kernels.factorize(keys, ids)
+        return Fitted(template, distinct, ids, counts)
+
+    def _number(self, fitted: list[Fitted], kind: str, min_count: int) -> int:
+        """Number the attributes of a kind that are seen often enough, and return how many there are."""
+        chosen = [f for f in fitted if f.template.kind == kind]
+        ends = np.concatenate([[0], np.cumsum([len(f.keys) for f in chosen])]).astype(np.int64)
+        first, counts = np.arange(ends[-1]), np.concatenate([np.empty(0, np.int64), *(f.counts for f in chosen)])
+        if self.templates.tool is not None:
+            templates, keys = [f.template for f in chosen], [f.keys for f in chosen]
+            first = first_of_name(templates, keys, self.item_codes, self.vocabularies)
+            counts = np.bincount(first, counts, ends[-1])
+        least = np.repeat([max(min_count, f.template.min_count) for f in chosen], np.diff(ends))
+        keep = (counts >= least)[first]
+        one = keep & (first == np.arange(len(first)))
+        number = np.where(keep, (np.cumsum(one) - 1)[first], -1).astype(np.int32)
+        if one.sum() < keep.sum():
+            self.same[kind] = number[keep]
+        bases = np.concatenate([[0], np.cumsum(keep)])[ends]
+        for f, base, b, e in zip(chosen, bases.tolist(), ends, ends[1:], strict=False):
+            f.numbers = np.append(number[b:e], np.int32(-1))
+            f.table = KeyTable(f.keys[keep[b:e]], base)
+        return int(one.sum())
+
+    def _placed(self, columns: np.ndarray, offsets: np.ndarray) -> Padded:
+        """The columns as templates look at them: with values around sentences where a tool has them."""
+        reach, tool = self.templates.padding, self.templates.tool
+        if not reach or tool is None:
+            return Padded(columns, offsets, slice(None))
+        outside = np.full((len(columns), 2 * reach), -1, np.int32)
+        for n, view in enumerate(self.views.order):
+            if view[1] == "edge":  # boundary symbols, one a side, as kernels/keys.py numbers them
+                outside[n] = np.repeat([0, 1], reach)
+            elif self.views.symbols:
+                outside[n] = self.views.outside(view)
+        return padded(columns, offsets, outside)
 
     def _fit_known(self, corpus: Corpus) -> Corpus:
         """The corpus as templates with oov=first see it in training; keeps which values stay known."""
@@ -89,23 +128,25 @@ class TemplateExtractor:
         """The design of other text; attributes never seen in training are -1."""
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
-        columns = self.views.transform(corpus)
-        unigrams = Incidence.of_equal_lengths(self._lookup("unigram").find(columns, corpus.offsets, threads))
-        bigrams = Incidence.empty(corpus.n_tokens)
-        if self.n_bigram_attributes:
-            bigrams = Incidence.of_equal_lengths(self._lookup("bigram").find(columns, corpus.offsets, threads))
+        places = self._placed(self.views.transform(corpus), corpus.offsets)
+        unigrams = self._found("unigram", places, threads)
+        bigrams = self._found("bigram", places, threads) if self.n_bigram_attributes else None
         for template, table in self._multiple if corpus.n_tokens else ():
             lists = self._lists(template, corpus)
             ids = np.empty(len(lists.ids), np.int32)
             table.find(lists.ids.astype(np.int64), ids)
-            unigrams = unigrams.joined(lists.with_ids(ids))
+            unigrams = unigrams.joined(lists.with_ids(self._attributes("unigram", ids)))
+        bigrams = Incidence.empty(corpus.n_tokens) if bigrams is None else bigrams
         return self._design(original, unigrams, bigrams, None)
 
     def transform_by_value(self, corpus: Corpus, most_heads: int, threads: int | None = 1) -> Design:
         """As ``transform``, with heads for what follows from one value alone, unless that are more than ``most_heads``.
 
-        Scores are the same sums in another order.
+        Scores are the same sums in another order. Where places outside a sentence have values, or templates share
+        attributes, as other tools have them, it is ``transform``.
         """
+        if self.same or self.templates.padding:
+            return self.transform(corpus, threads)
         places, views, lookup = self._by_value()
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
@@ -129,6 +170,21 @@ class TemplateExtractor:
             views = list(dict.fromkeys(i.view for t, _ in places.rest for i in t.items))
             self._shared = places, views, self._new_lookup(places.rest, views)
         return self._shared
+
+    def _found(self, kind: str, places: Padded, threads: int | None) -> Incidence:
+        """The attributes of every token by all templates of a kind, -1 included."""
+        ids = self._lookup(kind).find(places.columns, places.offsets, threads)[places.tokens]
+        return Incidence.of_equal_lengths(self._attributes(kind, ids))
+
+    def _attributes(self, kind: str, ids: np.ndarray) -> np.ndarray:
+        """The attributes that numbers of keys stand for, -1 for -1."""
+        return np.append(self.same[kind], np.int32(-1))[ids] if kind in self.same else ids
+
+    def _key_of(self, kind: str) -> np.ndarray:
+        """For every attribute the number of the first key that stands for it: (attributes,) int64."""
+        if kind in self.same:
+            return np.unique(self.same[kind], return_index=True)[1]
+        return np.arange(self.n_attributes if kind == "unigram" else self.n_bigram_attributes)
 
     def _with_oov(self, corpus: Corpus) -> Corpus:
         if not self.known:
@@ -175,16 +231,17 @@ class TemplateExtractor:
 
     def attribute_name(self, attribute: int, kind: str = "unigram") -> str:
         """The attribute as a person would write it: its template with values in place of items."""
+        number = attribute if kind not in self.same else int(np.flatnonzero(self.same[kind] == attribute)[0])
         for template, table in zip(self.observed_templates, self.tables, strict=True):
-            if template.kind == kind and table.base <= attribute < table.base + len(table.keys):
-                return template.describe(self._item_values(template, int(table.keys[attribute - table.base])))
+            if template.kind == kind and table.base <= number < table.base + len(table.keys):
+                return template.describe(self._item_values(template, int(table.keys[number - table.base])))
         raise IndexError(attribute)
 
     def template_of(self, kind: str) -> np.ndarray:
         """For every attribute of a kind, the number of its template."""
         pairs = zip(self.observed_templates, self.tables, strict=True)
         which = [np.full(len(table.keys), i) for i, (t, table) in enumerate(pairs) if t.kind == kind]
-        return np.concatenate(which) if which else np.empty(0, np.int64)
+        return np.concatenate(which)[self._key_of(kind)] if which else np.empty(0, np.int64)
 
     def item_codes(self, template: Template, keys: np.ndarray) -> np.ndarray:
         """The codes of the items' values in keys of a template: (items, keys)."""
@@ -205,7 +262,7 @@ class TemplateExtractor:
     @cached_property
     def observed_templates(self) -> list[Template]:
         """The templates that have tables, in the tables' order."""
-        return [t for t in self.templates.templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
+        return list(self.templates.observed)
 
     @cached_property
     def _multiple(self) -> list[tuple[Template, KeyTable]]:
@@ -273,13 +330,13 @@ class TemplateExtractor:
             self._plans[template] = which, np.array([i.offset for i in template.items], np.int64), sizes
         return self._plans[template]
 
-    def _keys(self, template: Template, columns: np.ndarray, corpus: Corpus) -> np.ndarray:
+    def _keys(self, template: Template, places: Padded, corpus: Corpus) -> np.ndarray:
         if _is_multiple(template):
             return self._lists(template, corpus).ids.astype(np.int64)
         which, shift, sizes = self._plan(template)
-        keys = np.empty(columns.shape[1], np.int64)
-        kernels.template_keys(columns, corpus.offsets, which, shift, sizes, self.templates.reach, keys)
-        return keys
+        keys = np.empty(places.columns.shape[1], np.int64)
+        kernels.template_keys(places.columns, places.offsets, which, shift, sizes, self.templates.reach, keys)
+        return keys[places.tokens]
 
     def _design(self, corpus: Corpus, tokens: Incidence, bigrams: Incidence, heads: Heads | None) -> Design:
         return Design(corpus.offsets, tokens, bigrams, self.n_attributes, self.n_bigram_attributes, heads, corpus)
@@ -290,10 +347,13 @@ class TemplateExtractor:
         other.views, other.known = self.views, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
         for template, table in zip(self.observed_templates, self.tables, strict=True):
-            chosen = keep[template.kind][table.base : table.base + len(table.keys)]
+            numbers = self._attributes(template.kind, table.base + np.arange(len(table.keys)))
+            chosen = keep[template.kind][numbers]
             other.tables.append(KeyTable(table.keys[chosen], bases[template.kind]))
             bases[template.kind] += int(chosen.sum())
-        other.n_attributes, other.n_bigram_attributes = bases["unigram"], bases["bigram"]
+        for kind, same in self.same.items():
+            other.same[kind] = (np.cumsum(keep[kind]) - 1).astype(np.int32)[same[keep[kind][same]]]
+        other.n_attributes, other.n_bigram_attributes = int(unigrams.sum()), int(bigrams.sum())
         return other
 
     def match(self, other: TemplateExtractor, kind: str, numbers: np.ndarray) -> None:
@@ -305,14 +365,15 @@ class TemplateExtractor:
                 continue
             keys = np.zeros(len(table.keys), np.int64)
             for item, codes in zip(template.items, self.item_codes(template, table.keys), strict=True):
-                mine, their = self.vocabularies[item.view], other.vocabularies[item.view]
+                known, their = self.vocabularies[item.view], other.vocabularies[item.view]
                 before = np.where(distance < reach, len(their) + distance, -1)
                 behind = np.where(distance < reach, before + reach, -1)
-                codes = np.concatenate([their.codes_of(mine), before, behind])[codes]
+                codes = np.concatenate([their.codes_of(known), before, behind])[codes]
                 keys = np.where((keys < 0) | (codes < 0), -1, keys * (len(their) + 2 * reach) + codes)
             found = np.empty(len(keys), np.int32)
             theirs[kind, template.text].find(keys, found)
-            numbers[table.base : table.base + len(keys)] = found
+            mine = self._attributes(kind, table.base + np.arange(len(keys)))
+            numbers[mine[found >= 0]] = other._attributes(kind, found[found >= 0])
 
     # ------------------------------------------------------------------ the model file
 
@@ -322,7 +383,7 @@ class TemplateExtractor:
             arrays[f"keys.{i}"] = table.keys
             if len(table.keys) > STORED_SLOTS:  # the rest is hashed in no time when the model is opened
                 arrays[f"slots.{i}"] = table.slots
-        arrays |= self.views.to_arrays()
+        arrays |= self.views.to_arrays() | {f"same.{kind}": numbers for kind, numbers in self.same.items()}
         for c in self.known.keys() - self._columns_as_they_are:
             arrays |= of_vocabulary(f"known.{c}", self.known[c])
         return Section({"kind": "templates", "template": "\n".join(self.templates.lines)}, arrays)
@@ -339,6 +400,11 @@ class TemplateExtractor:
         for i, template in enumerate(self.observed_templates):
             self.tables.append(KeyTable.from_section(section, i, bases[template.kind]))
             bases[template.kind] += len(self.tables[-1].keys)
+        for kind, n in bases.items():
+            if f"same.{kind}" in section.arrays:
+                self.same[kind] = section.numbers(f"same.{kind}", np.int32, n, size=n)
+                bases[kind] = len(np.unique(self.same[kind]))
+                section.require(bases[kind] == self.same[kind].max(initial=-1) + 1, f"same.{kind}", "has gaps")
         self.n_attributes, self.n_bigram_attributes = bases["unigram"], bases["bigram"]
         return self
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from loglin.features.design import Heads, Incidence
+from loglin.features.lookup import KeyTable
 from loglin.features.template import Template
 
 
@@ -17,18 +18,22 @@ class Fitted:
     template: Template
     keys: np.ndarray  # distinct keys in order of first use
     ids: np.ndarray  # (tokens,) numbers into keys, before any cut-off; -1: the token lacks the attribute
-    numbers: np.ndarray  # (keys + 1,) attribute numbers, -1 for those cut off and, at the end, for ids of -1
+    counts: np.ndarray  # (keys,) how often each occurs
+    numbers: np.ndarray = field(
+        init=False
+    )  # (keys + 1,) attributes, -1 for those cut off and, at the end, for ids of -1
+    table: KeyTable = field(init=False)  # the keys that are kept
 
 
 def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, set[Template]]:
     """Choose heads: templates of few distinct values whose items include those of other templates.
 
     A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
-    templates. Greedily, the one that covers most first. Every token has every head, so templates with
-    %edge, %if and %rare stay out.
+    templates. Greedily, the one that covers most first. Every token has every head, so templates stay out whose
+    attribute some token lacks.
     """
     items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
-    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not _may_lack(f.template)]
+    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not (f.ids < 0).any()]
     taken: set[Template] = set()
     of_token, lists, n_heads = [], [], 0
     while True:
@@ -50,7 +55,3 @@ def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, s
     ptr = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.ptr) for p in parts]))])
     attributes = Incidence(ptr, np.concatenate([p.ids for p in parts]))
     return Heads(np.ascontiguousarray(np.stack(of_token).T), attributes), taken
-
-
-def _may_lack(template: Template) -> bool:
-    return any(i.function in ("edge", "if", "rare") for i in template.items)

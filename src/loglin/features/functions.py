@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from loglin.errors import LoglinError
+from loglin.features import bytewise
 
 
 def identity(word: str) -> str:
@@ -88,8 +89,19 @@ def compile_pattern(pattern: str) -> re.Pattern:
         raise LoglinError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
 
 
+# What a template with like=wapiti has in place of %X, %t, %m and %M.
+_BYTEWISE: dict[str, Callable[..., str]] = {
+    "ascii-lower": bytewise.ascii_lower,
+    "byte-test": lambda word, pattern: bytewise.test(pattern, word),
+    "byte-match": lambda word, pattern: bytewise.match(pattern, word),
+    "byte-match-lower": lambda word, pattern: bytewise.ascii_lower(bytewise.match(pattern, word)),
+}
+
+
 def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
     """The value of a function; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
+    if name in _BYTEWISE:
+        return _BYTEWISE[name](word, *arguments)
     if name == "t":
         return str(bool(compile_pattern(arguments[0]).search(word))).lower()
     if name == "if":

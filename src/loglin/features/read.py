@@ -126,13 +126,16 @@ U03:%short-shape[0,0]
 NAMED_GRAMMARS = {"paper": PAPER, "boundaries": BOUNDARIES, "spans": SPANS}
 
 
-def read_templates(template: str | os.PathLike | TemplateSet | None) -> TemplateSet:
-    """Templates from a path, from text with at least one line break or item, by name, or the default ones."""
+def read_templates(template: str | os.PathLike | TemplateSet | None, like: str | None = None) -> TemplateSet:
+    """Templates from a path, from text with at least one line break or item, by name, or the default ones.
+
+    ``like`` names a tool whose features they shall give (features/like.py).
+    """
     if isinstance(template, TemplateSet):
         return template
     if template is None:
-        return parse_templates(DEFAULT, "the default template")
-    return parse_templates(*_text(os.fspath(template), NAMED))
+        return parse_templates(DEFAULT, "the default template", like)
+    return parse_templates(*_text(os.fspath(template), NAMED), like)
 
 
 def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:

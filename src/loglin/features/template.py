@@ -14,6 +14,7 @@ U08:%rare[0,0,5]/%x[1,0]  there only where training saw the word fewer than five
 #! labels=all B            weights for all label pairs, seen or not (--all-features: for every template)
 #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
 #! oov=first              the first occurrence of every value is read as <oov>, later unknown values too
+#! like=crf++             features and boundaries as CRF++ has them, or wapiti, or crfsuite (features/like.py)
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from loglin.errors import LoglinError
+from loglin.features.bytewise import compile_bytes
 from loglin.features.functions import FUNCTIONS, compile_pattern
+from loglin.features.like import TOOLS, Tool
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,40 @@ class TemplateSet:
     templates: tuple[Template, ...]
     source: str = "template"
     lines: tuple[str, ...] = field(default=(), repr=False)  # as written, kept in the model file
-    boundary: str = "side"  # side: one symbol before and one behind a sentence; distance: one per distance
+    boundary: str = "side"  # side: one symbol before and one behind a sentence; distance: one per distance; tool: its
     oov: str = "none"  # first: see features/oov.py
+    like: str = "none"  # whose features these are, see features/like.py
+
+    @property
+    def tool(self) -> Tool | None:
+        """What another tool makes of these templates, if it is asked for."""
+        return TOOLS.get(self.like)
+
+    @cached_property
+    def observed(self) -> tuple[Template, ...]:
+        """The templates that give tokens, or steps between them, attributes."""
+        bare = [t for t in self.templates if t.kind == "bigram" and not t.items]
+        several = len(bare) > 1 and self.tool is not None and not self.tool.pairs  # in tools each has its own weights
+        return tuple(t for t in self.templates if t.kind == "unigram" or (t.kind == "bigram" and (t.items or several)))
+
+    @cached_property
+    def label_ngrams(self) -> tuple[Template, ...]:
+        """The templates that stand for label bigrams or trigrams, whatever the text."""
+        return tuple(t for t in self.templates if t not in self.observed)
+
+    @property
+    def transitions(self) -> bool:
+        """Whether label bigrams have weights of their own."""
+        return any(t.kind == "bigram" for t in self.label_ngrams) or (self.tool is not None and self.tool.pairs)
+
+    @property
+    def padding(self) -> int:
+        """How many places on each side of a sentence have values as the tool gives them; 0: boundary symbols."""
+        return self._longest if self.boundary == "tool" else 0
+
+    @property
+    def _longest(self) -> int:
+        return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
 
     @property
     def columns(self) -> int:
@@ -79,23 +115,35 @@ class TemplateSet:
     @property
     def reach(self) -> int:
         """How many boundary symbols there are on each side of a sentence."""
-        if self.boundary == "side":
-            return 1
-        return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
+        return self._longest if self.boundary == "distance" else 1
 
 
 _ITEM = re.compile(r"%([A-Za-z][A-Za-z-]*)\[((?:[^\]\"]|\"(?:[^\"\\]|\\.)*\")*)\]")
 _KINDS = {"u": ("unigram",), "b": ("bigram",), "*": ("unigram", "bigram"), "t": ("trigram",)}
 
-_SET_OPTIONS = {"boundary": ("side", "distance"), "oov": ("none", "first")}  # the first choice is the default
+_SET_OPTIONS = {  # the first choice is the default
+    "boundary": ("side", "distance"),
+    "oov": ("none", "first"),
+    "like": ("none", *TOOLS),
+}
 
 
-def parse_templates(text: str, source: str = "template") -> TemplateSet:
-    """Read a template file's text; a mistake is reported with its line."""
+def parse_templates(text: str, source: str = "template", like: str | None = None) -> TemplateSet:
+    """Read a template file's text, as a tool has it if one is named; a mistake is reported with its line."""
     lines = text.splitlines()
-    templates, whole = read_lines(lines, source, _parse_line, "U00:%x[0,0] and B, each on its line")
-    whole = {option: choices[0] for option, choices in _SET_OPTIONS.items()} | whole
-    return TemplateSet(templates, source, tuple(lines), **whole)
+    said = {word[5:] for line in lines if line.strip().startswith("#!") for word in line.split() if word[:5] == "like="}
+    if like is not None and like not in said:
+        lines = [*lines, f"#! like={like}"]  # kept in the model file
+    names = said | ({like} if like else set())
+    if len(names) > 1:
+        raise LoglinError(f"{source} is to be like {' and like '.join(sorted(names))}; choose one")
+    tool = TOOLS.get(names.pop()) if names else None
+    whole = {option: choices[0] for option, choices in _SET_OPTIONS.items()}
+    if tool is not None:
+        whole["boundary"] = "tool"
+    parse_line, example = partial(_parse_line, tool=tool), "U00:%x[0,0] and B, each on its line"
+    templates, given = read_lines(lines, source, parse_line, example)
+    return TemplateSet(templates, source, tuple(lines), **whole | given)
 
 
 def read_lines(
@@ -138,7 +186,10 @@ def read_items(
     return tuple(items), tuple(literals)
 
 
-def _parse_line(line: str, place: str) -> list[Template]:
+def _parse_line(line: str, place: str, tool: Tool | None = None) -> list[Template]:
+    if tool is not None:
+        line = tool.text_of(line)
+        tool.check_line(line, place)
     name = line.split(":", 1)[0]
     kinds = _KINDS.get(line[0].lower())
     if kinds is None:
@@ -147,7 +198,7 @@ def _parse_line(line: str, place: str) -> list[Template]:
         "an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
         f"with a name among {', '.join(FUNCTIONS)}, t, m, if"
     )
-    items, literals = read_items(line, place, _parse_item, remedy)
+    items, literals = read_items(line, place, partial(_parse_item, tool=tool), remedy)
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
         raise LoglinError(f"{place}: %ngrams gives many values and must stand alone in its template; split {line!r}")
     if any(i.function == "ngrams" for i in items) and "bigram" in kinds:
@@ -156,7 +207,13 @@ def _parse_line(line: str, place: str) -> list[Template]:
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
         raise LoglinError(f"{place}: {line!r} has nothing behind its colon; write for example U00:%x[0,0]")
-    return [Template(name, kind, items, line, literals) for kind in kinds]
+    if tool is None:
+        return [Template(name, kind, items, line, literals) for kind in kinds]
+    if tool.pairs and "bigram" in kinds and items:
+        raise LoglinError(f"{place}: {line!r} crosses label pairs with attributes, which {tool.name} cannot; write B")
+    if tool.name == "wapiti":  # which reads U as u
+        literals = (literals[0][0].lower() + literals[0][1:], *literals[1:])
+    return [Template(name, kind, items, line, literals, labels=tool.labels) for kind in kinds]
 
 
 def item_fields(match: re.Match) -> list[str]:
@@ -164,7 +221,7 @@ def item_fields(match: re.Match) -> list[str]:
     return [f.strip() for f in re.findall(r"\"(?:[^\"\\]|\\.)*\"|[^,]+", match[2])]
 
 
-def _parse_item(match: re.Match, place: str) -> Item:
+def _parse_item(match: re.Match, place: str, tool: Tool | None = None) -> Item:
     fields = item_fields(match)
     try:
         offset, column = int(fields[0]), int(fields[1])
@@ -175,6 +232,10 @@ def _parse_item(match: re.Match, place: str) -> Item:
             f"{place}: {match[0]!r} needs a row and a column, whole numbers with the column at least 0, "
             "such as %x[-1,0]"
         ) from None
+    if tool is not None:
+        function = tool.function(match[1], offset, match[0], place)
+        if tool.functions is not None:
+            return Item(offset, column, function, _pattern_of(match, fields[2:], place, compile_bytes))
     function, arguments = parse_function(match, fields[2:], offset, place, FUNCTIONS)
     if function == "edge" and offset == 0:
         raise LoglinError(
@@ -192,14 +253,7 @@ def parse_function(
     if abs(offset) > 100:
         raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
     if name in ("t", "m", "M", "if"):
-        if len(fields) != 1 or not fields[0].startswith('"'):
-            raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
-        pattern = fields[0][1:-1]
-        try:
-            compile_pattern(pattern)
-        except LoglinError as error:
-            raise LoglinError(f"{place}: {error}; correct it") from None
-        return name, (pattern,)
+        return name, _pattern_of(match, fields, place, compile_pattern)
     name = "lower" if name == "X" else name
     if name not in functions:
         raise LoglinError(f"{place}: no function is called {name!r}; the names are {', '.join(functions)}, t, m, if")
@@ -214,6 +268,22 @@ def parse_function(
             "behind its first two fields"
         ) from None
     return name, arguments
+
+
+def _pattern_of(match: re.Match, fields: list[str], place: str, compiled: Callable) -> tuple[str, ...]:
+    """The pattern of a test or match, checked; no argument for other items."""
+    name = match[1]
+    if name.lower() not in ("t", "m", "if"):
+        if fields:
+            raise LoglinError(f"{place}: {match[0]!r} has {len(fields)} fields too many; write %{name}[row,column]")
+        return ()
+    if len(fields) != 1 or not fields[0].startswith('"'):
+        raise LoglinError(f'{place}: {match[0]!r} needs a quoted pattern, such as %{name}[0,0,"\\d"]')
+    try:
+        compiled(fields[0][1:-1])
+    except LoglinError as error:
+        raise LoglinError(f"{place}: {error}; correct it") from None
+    return (fields[0][1:-1],)
 
 
 def _options(text: str, place: str) -> tuple[dict, list[str]]:
@@ -235,6 +305,6 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
         except ValueError:
             raise LoglinError(
                 f"{place}: {word!r} is no option; write min_count=2, variance=0.5 or labels=all, then template "
-                "names, or boundary=distance or oov=first"
+                "names, or boundary=distance, oov=first or like=crf++"
             ) from None
     return values, names

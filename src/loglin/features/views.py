@@ -13,6 +13,7 @@ import numpy as np
 from loglin.corpus.columns import Column, Corpus, encode_strings, first_tokens
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
+from loglin.features.functions import evaluate
 from loglin.features.signatures import signature
 from loglin.features.spelling import COMPILED, View, WordCodes, distinct_ngrams, encoded, values_of
 
@@ -22,8 +23,9 @@ OF_PLACES = ("edge", "signature", "word")  # functions that look at more than th
 class Views:
     """The views that templates look through, in a fixed order."""
 
-    def __init__(self, views: Iterable[View]):
+    def __init__(self, views: Iterable[View], symbols: Sequence[str] = ()):
         self.order = list(dict.fromkeys(views))
+        self.symbols = symbols  # what functions see at places outside a sentence (features/padding.py)
         self.vocabularies: dict[View, Vocabulary] = {}  # the values of every view
         self.common: dict[View, Vocabulary] = {}  # of %rare and %word, the words that training saw often enough
         # the views of each column that are functions of its values alone, those first that are compiled
@@ -38,7 +40,18 @@ class Views:
     def fit(self, corpus: Corpus) -> np.ndarray:
         """Number the values of every view and return the codes of all tokens, (views, tokens) int32."""
         self._compiled = {}
-        return _stack([self._fit(view, corpus) for view in self.order], corpus.n_tokens)
+        codes = _stack([self._fit(view, corpus) for view in self.order], corpus.n_tokens)
+        for view in self.order if len(self.symbols) else ():
+            new = Vocabulary.of(dict.fromkeys(self._seen_outside(view)))
+            self.vocabularies[view], _ = self.vocabularies[view].merged(new)
+        return codes
+
+    def outside(self, view: View) -> np.ndarray:
+        """The codes of what the view makes of the symbols of places outside a sentence: (symbols,) int32."""
+        return self.vocabularies[view].codes_of(Vocabulary.of(self._seen_outside(view)))
+
+    def _seen_outside(self, view: View) -> list[str]:
+        return [str(evaluate(view[1], view[2], symbol)) for symbol in self.symbols]
 
     def _fit(self, view: View, corpus: Corpus) -> np.ndarray:
         column, function = corpus.columns[view[0]], view[1]

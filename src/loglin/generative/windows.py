@@ -44,6 +44,11 @@ class Windows:
                 f"{self.extractor.templates.source} has oov={self.extractor.templates.oov} but the base model "
                 f"oov={self.hmm.oov!r}; fit the base model with oov={wanted!r}"
             )
+        if self.extractor.templates.tool is not None:
+            raise LoglinError(
+                f"{self.extractor.templates.source} has like={self.extractor.templates.like}, whose features have no "
+                "expectations under a base model here; leave it out, or take criterion crf"
+            )
         for template in self.extractor.observed_templates:
             for item in template.items:
                 if item.function != "edge" and item.column not in self.hmm.columns:

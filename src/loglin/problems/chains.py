@@ -18,6 +18,7 @@ from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
+from loglin.features.template import TemplateSet
 from loglin.features.transfer import transferred_weights
 from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
@@ -108,13 +109,14 @@ class ChainProblem:
     # ------------------------------------------------------------------ features
 
     @property
-    def _templates(self) -> tuple:
-        return getattr(getattr(self.extractor, "templates", None), "templates", ())
+    def _templates(self) -> TemplateSet | None:
+        return getattr(self.extractor, "templates", None)
 
     @property
     def asked_order(self) -> int:
         """2 if a template looks back two labels, else as the options say."""
-        return 2 if any(t.kind == "trigram" for t in self._templates) else self.options.order
+        trigrams = self._templates is not None and any(t.kind == "trigram" for t in self._templates.templates)
+        return 2 if trigrams else self.options.order
 
     @property
     def order(self) -> int:
@@ -126,10 +128,14 @@ class ChainProblem:
     @cached_property
     def index(self) -> FeatureIndex:
         templates, options = self._templates, self.options
-        transitions = self.sequential and (not templates or any(t.kind == "bigram" and not t.items for t in templates))
+        transitions = self.sequential and (templates is None or templates.transitions)
         index = build_index(self.design, self.gold, self._everything(), transitions, self.asked_order)
-        if options.cutoff > 1:
-            index = cut_off(index, self.design, self.gold.allowed(), options.cutoff, self.unpenalized)
+        least: float = options.cutoff
+        if options.by_value and least == 1:
+            least = 0 if self.design.tokens.values.min(initial=0) < 0 else 1  # CRFsuite leaves out sums below 0
+        if least != 1:
+            counted = (self.design, self.gold.allowed(), least)
+            index = cut_off(index, *counted, always=self.unpenalized, by_value=options.by_value)
         if index.n_features == 0:
             raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
         return index
@@ -139,14 +145,14 @@ class ChainProblem:
         wanted = Everything.of(self.design, self.options.all_features)
         if self.request.all_ngrams:
             wanted.bigrams[:] = wanted.pairs = wanted.triples = True
-        wanted.pairs |= self.request.all_pairs
-        for t in self._templates:
-            if t.labels == "all" and not t.items:
-                wanted.pairs |= t.kind == "bigram"
-                wanted.triples |= t.kind == "trigram"
-        observed = [t for t in self._templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
-        if any(t.labels == "all" for t in observed):
-            asked = np.array([t.labels == "all" for t in observed])
+        wanted.pairs |= self.request.all_pairs or self.options.all_pairs
+        if self._templates is None:
+            return wanted
+        for t in self._templates.label_ngrams:
+            wanted.pairs |= t.kind == "bigram" and t.labels == "all"
+            wanted.triples |= t.kind == "trigram" and t.labels == "all"
+        asked = np.array([t.labels == "all" for t in self._templates.observed], bool)
+        if asked.any():
             wanted.attributes |= asked[self.extractor.template_of("unigram")]
             wanted.bigrams |= asked[self.extractor.template_of("bigram")]
         return wanted

@@ -23,6 +23,8 @@ class ChainOptions:
     l2: float = 1.0
     order: int = 1
     all_features: bool = False  # weights for all (attribute, label) pairs, not only those seen
+    all_pairs: bool = False  # weights for all label pairs, not only those seen
+    by_value: bool = False  # features are counted by the sum of their values, as CRFsuite does
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
     dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)

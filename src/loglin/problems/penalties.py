@@ -50,15 +50,14 @@ def checked_weights(given: Any, n: int) -> np.ndarray:
 def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None) -> Penalties:
     """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
     l1, l2 = found = Penalties.uniform(index.n_features, options.l1, options.l2)
-    templates = getattr(getattr(extractor, "templates", None), "templates", ())
-    if any(t.variance is not None for t in templates):
-        observed = [t for t in templates if t.kind == "unigram" or (t.kind == "bigram" and t.items)]
-        by_template = np.array([options.l2 if t.variance is None else 1 / t.variance for t in observed])
+    templates = getattr(extractor, "templates", None)
+    if templates is not None and any(t.variance is not None for t in templates.templates):
+        by_template = np.array([options.l2 if t.variance is None else 1 / t.variance for t in templates.observed])
         unigram, bigram, pair, triple = index.split(l2)
         unigram[:] = np.repeat(by_template[extractor.template_of("unigram")], np.diff(index.ptr))
         bigram[:] = np.repeat(by_template[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
-        for t in templates:
-            if not t.items and t.variance is not None:
+        for t in templates.label_ngrams:
+            if t.variance is not None:
                 (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
     if options.variances:
         unigram = index.split(l2)[0]

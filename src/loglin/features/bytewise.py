@@ -1,0 +1,123 @@
+"""Wapiti's test, match and lower case: on the bytes of a word in UTF-8, of which it knows those of ASCII.
+
+A pattern is a row of characters, each alone, optional (x?, taken if it can be) or repeated (x*, as seldom as can be):
+
+    .   any byte        \\a \\d \\l \\p \\s \\u \\w   letter, digit, lower, punctuation, space, upper, letter or digit
+    ^   at its start    \\A \\D \\L \\P \\S \\U \\W   the others, beyond ASCII among them
+    $   at its end      \\x and x   that character; ( ) [ ] { } + | are no more than themselves
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from functools import lru_cache
+
+from loglin.errors import LoglinError
+
+_CLASSES = {
+    "a": "A-Za-z",
+    "d": "0-9",
+    "l": "a-z",
+    "p": re.escape(string.punctuation),
+    "s": r"\t-\r ",
+    "u": "A-Z",
+    "w": "A-Za-z0-9",
+}
+_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+Part = tuple[str, str]  # one byte or class of a pattern, and how often: "", "?" or "*"
+
+
+@lru_cache
+def compile_bytes(pattern: str) -> re.Pattern[bytes]:
+    """A pattern of Wapiti as one of Python on bytes."""
+    parts, starts, ends = _parsed(pattern)
+    how_often = {"*": "*?", "?": "?", "": ""}
+    translated = "".join(_one(one) + how_often[times] for one, times in parts)
+    return re.compile((r"\A" * starts + translated + r"\Z" * ends).encode("latin-1"), re.DOTALL)
+
+
+def _parsed(pattern: str) -> tuple[list[Part], bool, bool]:
+    """The parts of a pattern, and whether it stands at a word's start and at its end."""
+    text = pattern.encode("utf-8", "surrogatepass").decode("latin-1")  # a byte each
+    parts = re.findall(r"(\\.|.)([*?]?)", text.removeprefix("^"), re.DOTALL)
+    ends = parts[-1:] == [("$", "")]
+    parts = parts[:-1] if ends else parts
+    for one, _ in parts:
+        if one in ("*", "?"):
+            raise LoglinError(
+                f"the pattern {pattern!r} repeats nothing with {one!r}; write \\{one} for the character itself"
+            )
+    return parts, text.startswith("^"), ends
+
+
+def _one(text: str) -> str:
+    """What matches one byte of a pattern, or one of a class."""
+    if text == ".":
+        return "."
+    name = text[1:].lower()
+    if name in _CLASSES:
+        return f"[{'^' * text[1:].isupper()}{_CLASSES[name]}]"
+    return re.escape(text[-1])
+
+
+@lru_cache
+def _miscounted(pattern: str) -> list[tuple[re.Pattern[bytes], str]] | None:
+    """The parts of a pattern whose matches Wapiti can count too long: a plain part behind an optional one."""
+    parts, _, _ = _parsed(pattern)
+    behind = [times for _, times in parts][next((i for i, (_, t) in enumerate(parts) if t == "?"), len(parts)) :]
+    if "" not in behind:
+        return None
+    return [(re.compile(_one(one).encode("latin-1"), re.DOTALL), times) for one, times in parts]
+
+
+def _length(parts: list[tuple[re.Pattern[bytes], str]], ends: bool, word: bytes, at: int, n: int) -> tuple[bool, int]:
+    """Whether the parts match from a byte on, and how many bytes Wapiti 1.5.0 then counts, n before.
+
+    Plain parts that were tried behind an optional part stay counted when that part is taken back.
+    """
+    if not parts:
+        return not ends or at == len(word), n
+    (one, times), rest = parts[0], parts[1:]
+    if times == "*":
+        while True:
+            found, counted = _length(rest, ends, word, at, n)
+            if found or not one.match(word, at):
+                return found, counted if found else n + 1
+            at, n = at + 1, n + 1
+    if times == "?":
+        if one.match(word, at):
+            found, n = _length(rest, ends, word, at + 1, n + 1)
+            if found:
+                return True, n
+            n -= 1
+        return _length(rest, ends, word, at, n)
+    return _length(rest, ends, word, at + 1, n + 1) if one.match(word, at) else (False, n + 1)
+
+
+def test(pattern: str, word: str) -> str:
+    """Whether the pattern is found in the word: true or false."""
+    return str(compile_bytes(pattern).search(_encoded(word)) is not None).lower()
+
+
+def match(pattern: str, word: str) -> str:
+    """The first bytes of the word that match, or nothing; a character that is cut is written as \\xff."""
+    encoded = _encoded(word)
+    found = compile_bytes(pattern).search(encoded)
+    if found is None:
+        return ""
+    begin, end = found.span()
+    if (parts := _miscounted(pattern)) is not None:
+        end = begin + _length(parts, _parsed(pattern)[2], encoded, begin, 0)[1]
+    return encoded[begin:end].decode("utf-8", "backslashreplace")
+
+
+def ascii_lower(word: str) -> str:
+    """The word with A to Z in lower case, and no other letter."""
+    return word.translate(_ASCII_LOWER)
+
+
+def _encoded(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
