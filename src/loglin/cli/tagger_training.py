@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PARAMETERS = (
     "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
-    "all_features", "all_pairs", "max_iter", "tol", "threads", "seed", "dtype", "dev_metric",
+    "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
 )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ _PARAMETERS = (
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
 @training.max_iter("1000, of the perceptron 10 epochs")
 @training.tol(5e-4)
+@training.certify
 @training.min_count
 @training.cutoff("label")
 @click.option(

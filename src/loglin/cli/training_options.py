@@ -113,11 +113,18 @@ def tol(default: float) -> Callable:
         type=click.FloatRange(min=0),
         default=default,
         show_default=True,
-        help="Stop when the relative improvement still to come is less.",
+        help="Stop when the objective is about this share of itself above its optimum.",
     )
 
 
-_KEYS = ("objective", "iterations", "evaluations", "stopped", "converged", "n_features", "active_features")
+certify = click.option(
+    "--certify", is_flag=True, help="Go on until a lower bound of the optimum proves that --tol is reached."
+)
+
+
+_KEYS = (
+    "objective", "iterations", "evaluations", "stopped", "converged", "certificate", "n_features", "active_features",
+)  # fmt: skip
 
 
 def summary(record: dict[str, Any], seconds: dict[str, float], model: str, **more: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from loglin.estimators.candidates import CandidateLists, of_new_examples, of_tra
 from loglin.estimators.classifier import Classifier, Votes, codes, single
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.parameters import WithCriterion
-from loglin.estimators.warn import warn_if_unbounded
+from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
@@ -227,7 +227,7 @@ class MaxEnt(WithCriterion, Classifier):
         )
         model = fit(problem, chosen, run, start, held_out)
         model.record["options"] = self.saved_parameters(chosen)
-        warn_if_unbounded(model)
+        warn_of_end(model)
         return model
 
     def _fit_candidates(self, lists: CandidateLists, sample_weight: Sequence[float] | None) -> Self:

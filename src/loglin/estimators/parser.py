@@ -14,7 +14,7 @@ from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
 from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
-from loglin.estimators.warn import warn_if_unbounded
+from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.trees import evaluate_trees
 from loglin.features.read import NAMED_GRAMMARS
 from loglin.generative.pcfg import PCFG
@@ -140,7 +140,7 @@ class Parser(WithCriterion, Estimator):
         if held_out is not None:
             scores = [i["score"] for i in record["history"] if i["score"] is not None]
             record["dev_score"] = max(scores) if scores else held_out.score(model)
-        warn_if_unbounded(model)
+        warn_of_end(model)
         return self._adopt(model)
 
     def _divided(

@@ -16,7 +16,7 @@ from loglin.criteria.hidden import HiddenLabels
 from loglin.decoding.chains import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
 from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
-from loglin.estimators.warn import warn_if_unbounded
+from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
 from loglin.evaluation.tagged_text import Labeled
@@ -62,8 +62,9 @@ class Tagger(WithCriterion, Estimator):
     cutoff : features (attribute and label together, label n-grams) seen less often are left out.
     dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label. Or a tagging
         dictionary: a file's name, {word: labels}, or label names and a ``TagDictionary``; its labels join the data's.
-    max_iter, tol : end of training; ``tol`` is the relative improvement still to come. max_iter None is the
-        criterion's default: 1000 iterations, 10 epochs of the perceptron.
+    max_iter, tol : end of training; ``tol`` is how far above its optimum the objective may about be, relative to
+        itself. max_iter None is the criterion's default: 1000 iterations, 10 epochs of the perceptron.
+    certify : go on until a lower bound of the optimum proves that ``tol`` is reached.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
     dev : (sentences, labels) held out; training stops when its score no longer rises. Where labels are hidden,
@@ -94,6 +95,7 @@ class Tagger(WithCriterion, Estimator):
         dictionary: Any = 0,
         max_iter: int | None = None,
         tol: float = 5e-4,
+        certify: bool = False,
         threads: int | None = None,
         seed: int = 0,
         dev: Any = None,
@@ -121,6 +123,7 @@ class Tagger(WithCriterion, Estimator):
         self.dictionary = dictionary
         self.max_iter = max_iter
         self.tol = tol
+        self.certify = certify
         self.threads = threads
         self.seed = seed
         self.dev = dev
@@ -160,7 +163,9 @@ class Tagger(WithCriterion, Estimator):
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
 
     def _new_run(self, chosen: Criterion) -> Run:
-        return self.new_run(chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed)
+        return self.new_run(
+            chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed, certify=self.certify
+        )
 
     def fit(
         self,
@@ -186,7 +191,7 @@ class Tagger(WithCriterion, Estimator):
         model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
         if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
-        warn_if_unbounded(model)
+        warn_of_end(model)
         return self._adopt(model)
 
     def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:

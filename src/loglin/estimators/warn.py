@@ -6,11 +6,16 @@ import warnings
 
 from loglin.models.chain import Model
 from loglin.models.parser import ParserModel
+from loglin.optimize.record import LIMIT
 
 
-def warn_if_unbounded(model: Model | ParserModel) -> None:
-    """Without a prior the best weights may be infinite; the model is usable all the same."""
-    if reason := model.record.get("unbounded"):
+def warn_of_end(model: Model | ParserModel) -> None:
+    """Warn where max_iter came before convergence, and where no finite weights are best; the model is usable."""
+    record = model.record
+    reason = record.get("unbounded")
+    if not reason and record.get("stop") == LIMIT and record.get("certificate") is not None:
+        reason = f"{record['stopped']}; raise max_iter, or tol"
+    if reason:
         from sklearn.exceptions import ConvergenceWarning
 
         warnings.warn(reason, ConvergenceWarning, stacklevel=3)

@@ -21,7 +21,7 @@ from loglin.objectives.decisions import HALF
 class CandidateLikelihood:
     """−log-likelihood of the chosen candidates: value and gradient, unpenalized."""
 
-    stochastic = None  # nothing to warm up from
+    convex = True
 
     def __init__(
         self,

@@ -29,6 +29,8 @@ NEARLY = 1e-3  # an expectation that is missed by less, relative to itself, is t
 class ExponentialLoss:
     """Value, gradient and Hessian products of M-estimation."""
 
+    convex, nonnegative = True, False
+
     def __init__(
         self,
         lists: tuple[np.ndarray, np.ndarray, np.ndarray],  # of every sentence's features; see sentence_features

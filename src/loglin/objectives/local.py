@@ -116,6 +116,8 @@ class _Runs:
 class LocalLikelihood:
     """Value and gradient of a local criterion by the chain's weights."""
 
+    convex = True
+
     def __init__(
         self,
         design: Design,

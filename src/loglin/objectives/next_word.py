@@ -24,7 +24,7 @@ def group_chunks(tree: Tree, ptr: np.ndarray) -> list[tuple[int, int]]:
 class NextWordLikelihood:
     """Value and gradient at weights: first one per predicted word, then one per (attribute, word)."""
 
-    stochastic = None
+    convex = True
 
     def __init__(self, tree: Tree, ptr: np.ndarray, words: np.ndarray, observed: np.ndarray, threads: Threads):
         self.tree, self.ptr, self.words, self.threads = tree, ptr, words, threads

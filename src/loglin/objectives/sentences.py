@@ -27,6 +27,7 @@ class WholeSentences(ChainCriterion):
     def __init__(self, kind: str, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.kind = KINDS[kind]
+        self.convex = kind == "hinge"
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         text, parameters, trigrams = self.text, self.parameters(weights, x), self.log_trigrams(weights)

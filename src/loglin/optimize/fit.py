@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from loglin.errors import LoglinError
 from loglin.optimize.bounds import LowerBound
 from loglin.optimize.descent import Goal
 from loglin.optimize.lbfgs import minimize
@@ -91,6 +92,11 @@ def _minimize(
     try:
         diagonal = hessian_diagonal(inside, weights, penalties.l2)
         bound = LowerBound.of(objective, penalties)
+        if run.certify and bound is None:
+            raise LoglinError(
+                "certify needs a convex criterion, every label certain, and l2 above 0 for every weight: elsewhere no "
+                "lower bound of the optimum is known; leave it out"
+            )
         tol = run.tol if last or bound is not None else max(run.tol, SINGLE_PRECISION_TOL)
         tol *= 1.0 if bound is not None else FAR_TOL
         how: dict[str, Any] = {

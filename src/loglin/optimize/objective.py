@@ -6,6 +6,9 @@
     HasDecisions    "gis", "iis", "newton", and proofs of separability: the pairs of independent decisions
     HasLearner      "auto", "sgd", "averaged-sgd": one example after the other
     HasParts        "auto": a sum that falls apart by label
+    convex          an attribute: True lets optimize/bounds.py prove how far the optimum is; ``nonnegative``, True
+                    unless told, says that the value is never below 0, which L1 penalties need for it
+    magnitudes()    the largest |value| behind each weight, for optimize/rescaling.py
 
 Objectives meet these protocols by their shape alone; nothing in this folder imports an objective.
 """

@@ -96,6 +96,7 @@ def record_of(result: Result) -> dict[str, Any]:
         "stop": result.stop.kind,
         "converged": result.converged,
         "unbounded": result.unbounded,
+        "certificate": None if result.certificate is None else result.certificate.as_dict(),
         "history": [i.as_dict() for i in result.iterations],
     }
 
