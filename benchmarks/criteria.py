@@ -74,7 +74,7 @@ def _head(labels, n):
 def np_chunking():
     whole, held = np_chunks.np_chunks("train"), np_chunks.np_chunks("test")
     test = (held.inputs, held.labels, "bio")
-    options = {"criterion": "m-estimation", "l2": 1 / 2.154}
+    options = {"criterion": "m-estimation", "l2": 1 / 2.154, "settings": {"base": "hmm"}}
     arguments = (whole.inputs, whole.labels, np_chunks.EXTENDED, test, "M-estimation", options, 1.0)
     return compare("NP chunking", *arguments)
 
@@ -106,7 +106,7 @@ def file_to_model(work):
     train_file, template = work / "np.txt", work / "template"
     np_file(train_file, "train")
     template.write_text(np_chunks.EXTENDED)
-    extra = ("--criterion", "m-estimation", "--l2", str(1 / 2.154))
+    extra = ("--criterion", "m-estimation", "--set", "base=hmm", "--l2", str(1 / 2.154))
     runs = [loglin_train(train_file, template, work / "m.loglin", 1, *extra) for _ in range(3)]
     ours = min(run["seconds"]["total"] for run in runs)
     seconds, iterations = crfsuite_train(train_file, work / "crf.model", "lbfgs", {"c1": 0, "c2": 0.5})

@@ -23,6 +23,7 @@ VARIANTS = {
     "pseudolikelihood": [{}, {"nota": "all"}, {"nota": "one"}],
     "m-estimation": [
         {},
+        {"base": "hmm"},
         {"base": "uniform"},
         {"base": "empirical"},
         {"base": "sampled", "samples": 50},

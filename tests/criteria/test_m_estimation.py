@@ -37,6 +37,11 @@ TRAIN, TEST = split(generate(150, 1, "train")), split(generate(80, 2, "test"))
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%suffix[0,0,2]\nB\n"
 
 
+def from_hmm(settings=None, **given) -> Tagger:
+    """A tagger by M-estimation whose base model is an HMM unless the settings say another."""
+    return Tagger("m-estimation", settings={"base": "hmm"} | (settings or {}), **{"l2": 1.0} | given)
+
+
 # ---------------------------------------------------------------------- known answers of notes/m_estimation.md
 
 
@@ -184,7 +189,7 @@ def test_solvers_agree_at_the_optimum(l2):
 def trained():
     """A tagger by each solver; the value's last digits are the square root in weights: ½·l2·‖w − w*‖² ≤ gap."""
     common = {"template": TEMPLATE, "l2": 1.0, "tol": 1e-14, "dtype": "float64", "max_iter": 5000}
-    return {s: Tagger("m-estimation", settings={"optimizer": s}, **common).fit(*TRAIN) for s in SOLVERS}
+    return {s: from_hmm(settings={"optimizer": s}, **common).fit(*TRAIN) for s in SOLVERS}
 
 
 def parts(tagger, X=TRAIN[0], y=TRAIN[1]):
@@ -222,7 +227,7 @@ def test_the_gap_is_a_certificate(trained):
 
 
 def test_dual_ascent_that_ends_early_says_so():
-    tagger = Tagger("m-estimation", template=TEMPLATE, l2=1e-3, tol=1e-12, max_iter=2).fit(*TRAIN)
+    tagger = from_hmm(template=TEMPLATE, l2=1e-3, tol=1e-12, max_iter=2).fit(*TRAIN)
     assert tagger.model_.record["stopped"] == "max_iter = 2 epochs were reached before convergence"
     assert not tagger.model_.record["converged"]
 
@@ -231,7 +236,7 @@ def test_dual_ascent_that_ends_early_says_so():
 def test_same_bits_for_any_number_of_threads(solver):
     def weights(threads):
         settings = {"optimizer": solver, "input_features": True}
-        tagger = Tagger("m-estimation", template=TEMPLATE, l2=0.1, threads=threads, settings=settings)
+        tagger = from_hmm(template=TEMPLATE, l2=0.1, threads=threads, settings=settings)
         return tagger.fit(*TRAIN).model_.weights.tobytes()
 
     assert weights(1) == weights(2) == weights(3)
@@ -239,9 +244,7 @@ def test_same_bits_for_any_number_of_threads(solver):
 
 def test_which_solver_is_taken():
     def stopped(settings=None, **given):
-        return (
-            Tagger("m-estimation", template=TEMPLATE, settings=settings, **given).fit(*TRAIN).model_.record["stopped"]
-        )
+        return from_hmm(template=TEMPLATE, settings=settings, **given).fit(*TRAIN).model_.record["stopped"]
 
     assert "duality gap" in stopped(l2=0.5)
     assert "duality gap" not in stopped({"init": "memm"}, l2=0.5)
@@ -256,14 +259,14 @@ def test_instance_weights_equal_repetition():
     X, y = TRAIN[0][:30], TRAIN[1][:30]
     base = Tagger("hmm").fit(X, y).model_.base
     common = {"template": TEMPLATE, "l2": 0.1, "tol": 1e-12, "dtype": "float64", "settings": {"base": base}}
-    twice = Tagger("m-estimation", **common).fit(X + X[:10], y + y[:10])
-    weighted = Tagger("m-estimation", **common).fit(X, y, sample_weight=[2.0] * 10 + [1.0] * 20)
+    twice = from_hmm(**common).fit(X + X[:10], y + y[:10])
+    weighted = from_hmm(**common).fit(X, y, sample_weight=[2.0] * 10 + [1.0] * 20)
     assert weighted.model_.weights == pytest.approx(twice.model_.weights, abs=1e-5)
 
 
 def test_without_a_penalty_the_unbounded_is_refused():
     for l1 in (0.0, 1e-6):
-        tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", l1=l1, l2=0)
+        tagger = from_hmm(template="U0:%x[0,0]\nB", l1=l1, l2=0)
         with pytest.raises(LoglinError, match=r"has no minimum here: .* missed\); set l2 above 0"):
             tagger.fit([["a", "b"]], [["A", "B"]])
 
@@ -285,7 +288,7 @@ def hmm_instance():
 @pytest.mark.parametrize("base", ["hmm", "uniform", "empirical", "sampled", "instance", "sampler"])
 def test_bases(base, tmp_path):
     given = {"instance": hmm_instance, "sampler": lambda: sampler}.get(base, lambda: base)()
-    tagger = Tagger("m-estimation", template=TEMPLATE, l2=1.0, settings={"base": given, "samples": 500})
+    tagger = from_hmm(template=TEMPLATE, l2=1.0, settings={"base": given, "samples": 500})
     tagger.fit(*TRAIN)
     majority = max(sum(labels.count(k) for labels in TEST[1]) for k in tagger.classes_) / sum(map(len, TEST[1]))
     assert tagger.evaluate(*TEST).accuracy > majority + 0.2
@@ -309,8 +312,8 @@ def test_the_model_is_the_base_model_times_its_features(trained):
 
 def test_without_its_base_the_model_forgets_it(tmp_path):
     common = {"template": TEMPLATE, "l2": 0.05}
-    kept = Tagger("m-estimation", **common).fit(*TRAIN)
-    dropped = Tagger("m-estimation", settings={"keep_base": False}, **common).fit(*TRAIN)
+    kept = from_hmm(**common).fit(*TRAIN)
+    dropped = from_hmm(settings={"keep_base": False}, **common).fit(*TRAIN)
     assert kept.model_.base is not None
     assert dropped.model_.base is None
     assert dropped.model_.weights.tobytes() == kept.model_.weights.tobytes()
@@ -329,7 +332,7 @@ def problem_of(tagger, X, y) -> ChainProblem:
 
 @pytest.mark.parametrize("inputs", [False, True], ids=["labelled", "inputs"])
 def test_sampled_expectations_come_near_the_exact_ones(inputs):
-    tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
+    tagger = from_hmm(template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything, base = problem_of(tagger, *TRAIN), tagger.model_.base
     exact = MEstimation(input_features=inputs).expected_features(everything, base)
     assert len(exact) == tagger.model_.index.n_features + inputs * tagger.model_.extractor.n_attributes
@@ -344,7 +347,7 @@ def test_sampled_expectations_come_near_the_exact_ones(inputs):
 
 
 def test_sample_smoothing():
-    tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
+    tagger = from_hmm(template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything, base = problem_of(tagger, *TRAIN), tagger.model_.base
 
     def expected(smoothing):
@@ -356,7 +359,7 @@ def test_sample_smoothing():
 
 def test_a_sampler_is_counted_as_it_is():
     """The features of a sampler that repeats the training data are expected as often as observed."""
-    tagger = Tagger("m-estimation", template=TEMPLATE, max_iter=1).fit(*TRAIN)
+    tagger = from_hmm(template=TEMPLATE, max_iter=1).fit(*TRAIN)
     everything = problem_of(tagger, *TRAIN)
     sampled = MEstimation(base=lambda n, rng: TRAIN, input_features=True)
     found = sampled.expected_features(everything, None)
@@ -368,7 +371,7 @@ def test_a_sampler_is_counted_as_it_is():
 
 def test_empirical_expectations_against_marginals():
     """E[f] with the training words and q0's labels for them: sums of the chains' marginals."""
-    tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", max_iter=1).fit(*TRAIN)
+    tagger = from_hmm(template="U0:%x[0,0]\nB", max_iter=1).fit(*TRAIN)
     everything, base, index = problem_of(tagger, *TRAIN), tagger.model_.base, tagger.model_.index
     found = MEstimation(base="empirical", input_features=True).expected_features(everything, base)
     design, _, corpus = parts(tagger)
@@ -388,8 +391,8 @@ def test_empirical_expectations_against_marginals():
 
 def test_input_only_features_change_the_weights_but_not_their_number():
     common = {"template": TEMPLATE, "l2": 0.05}
-    plain = Tagger("m-estimation", **common).fit(*TRAIN).model_
-    more = Tagger("m-estimation", settings={"input_features": True}, **common).fit(*TRAIN).model_
+    plain = from_hmm(**common).fit(*TRAIN).model_
+    more = from_hmm(settings={"input_features": True}, **common).fit(*TRAIN).model_
     assert len(more.weights) == len(plain.weights)
     assert not np.allclose(more.weights, plain.weights, atol=1e-3)
 
@@ -399,7 +402,7 @@ def test_input_only_features_change_the_weights_but_not_their_number():
 
 def test_a_base_model_that_holds_the_data_impossible():
     base = HMM.of(["A", "B"], [[0.5, 0, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]], [[[1.0], [1.0]]], [["a"]])
-    tagger = Tagger("m-estimation", template="U0:%x[0,0]\nB", settings={"base": base})
+    tagger = from_hmm(template="U0:%x[0,0]\nB", settings={"base": base})
     refused(
         lambda: tagger.fit([["a"], ["a", "b"]], [["A"], ["B", "A"]]),
         "sentence 1, token 1: the base model gives 'b' in column 0 with label 'A' probability zero; smooth it",
@@ -409,9 +412,9 @@ def test_a_base_model_that_holds_the_data_impossible():
 
 
 def test_ready_made_attributes_are_refused():
-    for criterion in ("m-estimation", "hmm"):
+    for tagger in (from_hmm(), Tagger("hmm")):
         refused(
-            lambda c=criterion: Tagger(c).fit([[{"w": "a"}, {"w": "b"}]], [["A", "B"]]),
+            lambda t=tagger: t.fit([[{"w": "a"}, {"w": "b"}]], [["A", "B"]]),
             "a generative model emits columns of words, but the data are ready-made attributes",
         )
 
@@ -419,7 +422,7 @@ def test_ready_made_attributes_are_refused():
 @pytest.mark.parametrize(
     ("settings", "part"),
     [
-        ({"base": "pcfg"}, "m-estimation's setting base is 'pcfg'; choose hmm, uniform, empirical, sampled"),
+        ({"base": "pcfg"}, "m-estimation's setting base is 'pcfg'; choose memm, hmm, uniform, empirical, sampled"),
         ({"base": "sampled", "samples": 0}, "samples is 0; give a whole number of at least 1"),
         ({"base_order": 3}, "m-estimation's setting base_order is 3; choose 1, 2"),
         ({"columns": "0,x"}, "columns is '0,x'; write column numbers such as 0,1"),
@@ -430,14 +433,14 @@ def test_ready_made_attributes_are_refused():
     ],
 )
 def test_bad_settings(settings, part):
-    refused(lambda: Tagger("m-estimation", template=TEMPLATE, settings=settings).fit(*TRAIN), part)
+    refused(lambda: from_hmm(template=TEMPLATE, settings=settings).fit(*TRAIN), part)
 
 
 def test_a_sampler_with_other_labels():
     def other(n, rng):
         return [["a"]] * n, [["NEW"]] * n
 
-    refused(lambda: Tagger("m-estimation", template=TEMPLATE, settings={"base": other}).fit(*TRAIN), "'NEW'")
+    refused(lambda: from_hmm(template=TEMPLATE, settings={"base": other}).fit(*TRAIN), "'NEW'")
 
 
 # ---------------------------------------------------------------------- model files
@@ -447,7 +450,7 @@ def test_a_sampler_with_other_labels():
 def saved(tmp_path):
     path = tmp_path / "model"
     X, y = [["a", "b", "c"], ["b", "a"], ["c"]], [["X", "Y", "O"], ["Y", "X"], ["O"]]
-    Tagger("m-estimation", template="U0:%x[0,0]\nB", l2=0.1).fit(X, y).save(path)
+    from_hmm(template="U0:%x[0,0]\nB", l2=0.1).fit(X, y).save(path)
     return path
 
 
@@ -465,7 +468,7 @@ def test_the_file_holds_the_base_model(saved):
 
 def test_models_without_a_base_are_still_of_version_1(tmp_path):
     for settings in ({"keep_base": False}, {"base": sampler}):
-        tagger = Tagger("m-estimation", template=TEMPLATE, settings=settings, max_iter=2).fit(*TRAIN)
+        tagger = from_hmm(template=TEMPLATE, settings=settings, max_iter=2).fit(*TRAIN)
         tagger.save(tmp_path / "m")
         assert header_of(tmp_path / "m")[1]["version"] == 1
 

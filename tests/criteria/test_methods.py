@@ -156,7 +156,7 @@ MISTAKES = [
     ("memm", {"beam": True}, "memm's setting beam is True; give a whole number of at least 0"),
     ("memm", {"decoding": "greedy"}, "memm's setting decoding is 'greedy'; choose local, global, nota, scaled"),
     ("memm", "beam=2", "settings are 'beam=2'; give a dict from names to values"),
-    ("piecewise", {"nota": "some"}, "piecewise's setting nota is 'some'; choose all, sampled, selected, none"),
+    ("piecewise", {"nota": "some"}, "piecewise's setting nota is 'some'; choose auto, all, sampled, selected, none"),
     ("piecewise", {"rate": math.nan}, "piecewise's setting rate is nan; give a number of at least 0"),
     ("piecewise", {"rate": math.inf}, "piecewise's setting rate is inf; give a number of at least 0"),
     ("margin", {"loss": "log"}, "margin's setting loss is 'log'; choose softmax, hinge"),
@@ -268,7 +268,7 @@ def test_command_line(folder, criterion):
         (["--criterion", "memm", "--set", "beam=two"], ["memm's setting beam is 'two'"]),
         (["--criterion", "memm", "--set", "beam=1.5"], ["memm's setting beam is '1.5'"]),
         (["--criterion", "svm"], ["no criterion is called 'svm'; there are"]),
-        (["--criterion", "m-estimation", "--set", "base=file"], ["choose hmm, uniform, empirical, sampled"]),
+        (["--criterion", "m-estimation", "--set", "base=file"], ["choose memm, hmm, uniform, empirical, sampled"]),
         (["--criterion", "m-estimation", "--l2", "0"], ["no minimum", "set l2 above 0"]),
         (["--criterion", "hmm", "--set", "columns=1"], ["no column 1"]),
     ],
@@ -303,8 +303,9 @@ def test_data_without_labels(folder, criterion):
 
 def test_attributes_have_no_generative_model(folder):
     (folder / "a.crfsuite").write_text("A\tw\nB\tv\n")
-    for criterion in ("hmm", "m-estimation"):
-        code, _, err = program(folder, ["train", "a.crfsuite", "-o", "out", "--criterion", criterion, "--quiet"])
+    for criterion, *more in (["hmm"], ["m-estimation", "--set", "base=hmm"]):
+        options = ["--criterion", criterion, *more, "--quiet"]
+        code, _, err = program(folder, ["train", "a.crfsuite", "-o", "out", *options])
         check_sentence(code, err, "ready-made attributes; give words and a template")
 
 

@@ -74,6 +74,7 @@ SETTINGS: list[tuple[str, dict]] = [
     ("memm", {"beam": 2}),
     ("pseudolikelihood", {"nota": "all"}),
     ("pseudolikelihood", {"nota": "one"}),
+    ("piecewise", {"nota": "all"}),
     ("piecewise", {"nota": "none"}),
     ("piecewise", {"nota": "sampled", "rate": 2}),
     ("piecewise", {"nota": "selected", "threshold": 0.1, "iterations": 5}),
@@ -109,20 +110,26 @@ SETTINGS: list[tuple[str, dict]] = [
     ("m-estimation", {"base": "empirical", "base_order": 1, "init": "memm", "optimizer": "lbfgs"}),
     ("m-estimation", {"base": "sampled", "samples": 300, "sample_smoothing": 0.1}),
     ("m-estimation", {"base": "hmm", "base_order": 1, "keep_base": False}),
-    ("m-estimation", {"optimizer": "dual"}),
+    ("m-estimation", {"base": "hmm", "optimizer": "dual"}),
+    ("m-estimation", {"base": "hmm", "optimizer": "lbfgs"}),
+    ("m-estimation", {"base": "hmm", "optimizer": "newton"}),
+    ("m-estimation", {"base": "hmm", "input_features": True}),
+    ("m-estimation", {"base": "hmm", "input_features": True, "optimizer": "lbfgs"}),
+    (
+        "m-estimation",
+        {"base": "hmm", "columns": "0", "smoothing": 0.5, "transition_smoothing": 0.2, "prior": "unigram"},
+    ),
     ("m-estimation", {"optimizer": "lbfgs"}),
-    ("m-estimation", {"optimizer": "newton"}),
     ("m-estimation", {"input_features": True}),
-    ("m-estimation", {"input_features": True, "optimizer": "lbfgs"}),
-    ("m-estimation", {"columns": "0", "smoothing": 0.5, "transition_smoothing": 0.2, "prior": "unigram"}),
 ]
 
 
 def tagger_settings() -> None:
     for criterion, settings in SETTINGS:
         text = " ".join(f"{k}={v}" for k, v in settings.items())
+        more = {"l2": 1.0} if criterion == "m-estimation" else {}
         for order in (1, 2):
-            tagger(f"{criterion} {text} o{order}", criterion, settings=settings, order=order)
+            tagger(f"{criterion} {text} o{order}", criterion, settings=settings, order=order, **more)
     for order in (1, 2):
         for criterion in HIDDEN:
             given: dict[str, dict] = {"starts": {"starts": 2}, "annealing": {"annealing": 0.4}}

@@ -30,7 +30,7 @@ MADE = {
     "crf": lambda: Tagger(template=TEMPLATE, max_iter=3).fit(X, Y),
     "second order": lambda: Tagger(template=TEMPLATE + "T\n#! oov=first", order=2, max_iter=3, dictionary=1).fit(X, Y),
     "hmm": lambda: Tagger(criterion="hmm").fit(X, Y),
-    "base": lambda: Tagger(criterion="m-estimation", max_iter=3).fit(X, Y),
+    "base": lambda: Tagger("m-estimation", settings={"base": "hmm"}, max_iter=3).fit(X, Y),
     "local": lambda: Tagger(criterion="memm", max_iter=3).fit(X, Y),
     "bags": lambda: MaxEnt(max_iter=3).fit(BAGS, CLASSES),
     "matrix": lambda: MaxEnt(max_iter=3).fit(np.array([[1.0, 2], [0, 1], [3, 1], [0, 0]]), CLASSES),

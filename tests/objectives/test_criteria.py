@@ -112,7 +112,7 @@ def test_known_values(name, given, value):
 
 def test_known_gradient_of_piecewise():
     design, gold, index, weights = known()
-    _, gradient = criterion_of("piecewise", {}, design, gold, index, 1)(weights)
+    _, gradient = criterion_of("piecewise", {"nota": "all"}, design, gold, index, 1)(weights)
     expected = [0.518976, -0.227220, -0.665241, 0.909969, -0.106507, -0.786986]
     assert -gradient == pytest.approx(expected, abs=1e-6)
 

@@ -65,7 +65,7 @@ def test_everything_given_is_restored(tmp_path):
 
 def test_a_model_with_a_base_is_no_hidden_markov_model():
     """Any model with a base model was once judged by the likelihood of that."""
-    tagger = Tagger("m-estimation", template="U:%x[0,0]\nB\n").fit(X, Y)
+    tagger = Tagger("m-estimation", settings={"base": "hmm"}, template="U:%x[0,0]\nB\n").fit(X, Y)
     assert tagger.model_.base is not None
     with pytest.raises(LoglinError, match="trained from labels, with a base model"):
         unlabeled_value(tagger.model_, from_sentences(X))
@@ -143,7 +143,7 @@ def test_word_object_and_settings_mean_the_same():
 
 
 def test_settings_are_checked_when_the_criterion_is_made():
-    with pytest.raises(LoglinError, match="piecewise's setting nota is 'some'; choose all, sampled"):
+    with pytest.raises(LoglinError, match="piecewise's setting nota is 'some'; choose auto, all, sampled"):
         Piecewise(nota="some")
     with pytest.raises(LoglinError, match="em's setting starts is 0"):
         ExpectationMaximization(starts=0)

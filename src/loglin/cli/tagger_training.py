@@ -53,10 +53,14 @@ _PARAMETERS = (
 )
 @click.option("--gold", help="With --grid: labelled text, to show the accuracy of every trial beside its criterion.")
 @training.l1
-@click.option("--l2", type=click.FloatRange(min=0), default=1.0, show_default=True, help="L2 penalty, 1 / variance.")
+@click.option(
+    "--l2",
+    type=training.Strength(),
+    help="L2 penalty, 1 / variance, or auto: chosen on held-out sentences. Default: the criterion's, mostly 1.",
+)
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
-@training.max_iter("1000, of the perceptron 10 epochs")
-@training.tol(5e-4)
+@training.max_iter("1000, of the perceptron 10 epochs, of criteria that begin at a CRF 10")
+@training.tol(None, "5e-4; up to 0.01 for other criteria than crf, see docs/criteria.md")
 @training.certify
 @training.min_count
 @training.cutoff("label")
@@ -98,8 +102,9 @@ def train_command(data, output, as_json, **given) -> None:
     check_writable(output)
     inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start")
     shared.refuse_overwriting(output, data, *(given[name] for name in inputs))
-    progress = shared.Progress(given["tol"], given["quiet"] or as_json)
+    progress = shared.Progress(given["tol"] or 0.0, given["quiet"] or as_json)
     tagger = _tagger(given, progress)
+    progress.tol = tagger.chosen_tol
     grid = grid_of(given, tagger.chosen_criterion())
     start = _start(given["start"])
     shared.load_kernels()

@@ -26,6 +26,16 @@ class CriterionChoice(shared.RegistryChoice):
         return value
 
 
+class Strength(click.ParamType):
+    """A strength of at least 0, or auto."""
+
+    name = "NUMBER|auto"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """The number, or the word."""
+        return value if value == "auto" else click.FloatRange(min=0).convert(value, param, ctx)
+
+
 def _criteria(structure: str) -> dict[str, Any]:
     from loglin.criteria.registry import criteria
 
@@ -107,12 +117,13 @@ def max_iter(default: str) -> Callable:
     return click.option("--max-iter", type=click.IntRange(min=1), help=f"Most iterations; default {default}.")
 
 
-def tol(default: float) -> Callable:
+def tol(default: float | None, told: str = "") -> Callable:
+    """The option --tol; where the default depends on the criterion, ``told`` says it."""
     return click.option(
         "--tol",
         type=click.FloatRange(min=0),
         default=default,
-        show_default=True,
+        show_default=told or True,
         help="Stop when the objective is about this share of itself above its optimum.",
     )
 
@@ -125,6 +136,7 @@ certify = click.option(
 _KEYS = (
     "objective", "iterations", "evaluations", "stopped", "converged", "certificate", "n_features", "active_features",
 )  # fmt: skip
+_CHOICE = ("l2", "l2_choice", "l2_trials")  # where l2 was chosen on held-out sentences
 
 
 def summary(record: dict[str, Any], seconds: dict[str, float], model: str, **more: Any) -> dict[str, Any]:
@@ -135,7 +147,7 @@ def summary(record: dict[str, Any], seconds: dict[str, float], model: str, **mor
     found |= {"sentences": record["sentences"], "tokens": record["tokens"]} | more
     found |= {"seconds": seconds, "peak_memory_mb": peak_memory_mb(), "threads": record.get("threads", 1)}
     found["model"] = model
-    extra = {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings") if k in record}
+    extra = {k: record[k] for k in ("log_likelihood", "map", "held_criterion", "warnings", *_CHOICE) if k in record}
     found |= {k: None if v in (math.inf, -math.inf) else v for k, v in extra.items()}  # JSON has no infinity
     scores = [i["score"] for i in record.get("history", []) if i["score"] is not None]
     return found | ({"dev_score": max(scores)} if scores else {})
@@ -157,6 +169,8 @@ def print_summary(about: str, found: dict[str, Any]) -> None:
         print(f"criterion on the held-out text {held:,.3f}")
     if "threshold" in found:
         print(f"a label is given from {found['threshold']:.4f} on")
+    if "l2_choice" in found:
+        print(found["l2_choice"])
     if "dev_score" in found:
         print(f"best score on the held-out data: {found['dev_score']:.4f}")
     seconds = found["seconds"]

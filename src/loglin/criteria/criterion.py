@@ -25,14 +25,23 @@ if TYPE_CHECKING:
 REGISTRY: dict[tuple[str, str], type[Criterion]] = {}  # (structure, name) → criterion
 
 
+USUAL_AUTO_L2 = 0.1
+
+
 @dataclass(frozen=True)
 class Defaults:
     """What a criterion takes where the user says nothing."""
 
     order: int = 1
     template: str | None = None  # of an estimator; None: the estimator's own
-    l2: float = 1.0
+    l2: float | str = 1.0  # "auto": chosen on held-out sentences
     max_iter: int = 1000
+    tol: float = 5e-4  # of a tagger
+
+    @property
+    def usual_l2(self) -> float:
+        """The l2 of most data, which is where a choice on held-out sentences begins."""
+        return USUAL_AUTO_L2 if isinstance(self.l2, str) else self.l2
 
 
 @dataclass(eq=False)
@@ -91,6 +100,20 @@ class Criterion(ABC):
     def initial(self, problem: Any, run: Run) -> np.ndarray | None:
         """Weights to begin with where no model is given; None: the optimizer's own start."""
         return None
+
+    def path(self, problem: Any, run: Run) -> Callable[[float], Any]:
+        """The models of a problem by their l2."""
+
+        def at(l2: float) -> Any:
+            one = problem.with_l2(l2)
+            way = self.way(one, run)
+            return way.keep(way.solve(self.initial(one, run), run).learned)
+
+        return at
+
+    def l2_of(self, l2: float, share: float) -> float:
+        """The l2 for all sentences where ``l2`` is right for this share of them."""
+        return l2
 
     def report(self, problem: Any, model: Any) -> None:
         """Add to a trained model's record what only this criterion knows."""

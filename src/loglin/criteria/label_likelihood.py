@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loglin.criteria.criterion import Way
-from loglin.criteria.minimizing import minimizing, whole_sentences
+from loglin.criteria.minimizing import minimizing
 from loglin.criteria.of_probability import FromCRF
 
 if TYPE_CHECKING:
@@ -22,4 +22,7 @@ class LabelLikelihood(FromCRF):
     line = "marginal probabilities of single labels (Kakade, Teh & Roweis 2002)"
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        return minimizing(problem, whole_sentences(problem, "label-likelihood"))
+        from loglin.objectives.sentences import LabelLikelihood
+
+        p = problem
+        return minimizing(p, lambda dtype: LabelLikelihood(p.design, p.gold, p.index, p.weight, dtype, p.threads))

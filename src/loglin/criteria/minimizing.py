@@ -47,6 +47,8 @@ class Initialized(Criterion):
             return None
         if not isinstance(self.init, str):  # a model, or the estimator that holds one
             return problem.transferred(getattr(self.init, "model_", self.init))
+        import numpy as np
+
         from loglin.criteria.registry import criterion
 
         other = criterion(self.init, problem.structure)
@@ -61,11 +63,16 @@ class Initialized(Criterion):
         rough = replace(
             run,
             optimizer="auto",
-            max_iter=min(run.max_iter, ROUGH_ITERATIONS),
+            max_iter=ROUGH_ITERATIONS
+            if run.max_iter == self.defaults.max_iter
+            else min(run.max_iter, ROUGH_ITERATIONS),
             tol=ROUGH_TOL,
             reporter=run.reporter.quietly(),
         )
-        return other.way(problem, rough).solve(None, rough).weights
+        share = other.defaults.usual_l2 / self.defaults.usual_l2  # each criterion's strength is on a scale of its own
+        theirs = problem if share == 1 else problem.with_l2(problem.options.l2 * share)
+        way = other.way(theirs, rough)
+        return np.asarray(way.model(way.solve(None, rough).weights).weights, np.float64)
 
 
 def likelihood(problem: ChainProblem, dtype: type, costs: np.ndarray | None = None) -> Any:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from loglin.criteria.criterion import Way
+from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.minimizing import INITIAL, Initialized, likelihood, minimizing
 from loglin.criteria.settings import anything
 from loglin.problems.request import Annotation
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
+
+
+# beginning at a CRF, what further iterations gain no longer shows in the labels of new text
+NEAR: dict[str, Any] = {"tol": 0.01, "max_iter": 10}
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class FromCRF(Initialized):
     """A criterion that starts from the weights of a CRF, as it is not concave."""
 
     structures = ("chain",)
+    defaults = Defaults(**NEAR)
     init: Any = anything("crf", "a criterion or a model", INITIAL)
 
 
@@ -33,6 +40,11 @@ class OfProbability(FromCRF):
     def exponent(self) -> float:
         """γ of p ∝ exp(γ · score)."""
         return 1.0
+
+    def initial(self, problem: ChainProblem, run: Run) -> np.ndarray | None:
+        """The weights of the other criterion, with which the sharpened probabilities are those that it gave."""
+        first = super().initial(problem, run)
+        return None if first is None else first / self.exponent()
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
         from loglin.objectives.sentences import OfProbability

@@ -52,7 +52,10 @@ class Perceptron(Initialized):
 
 
 def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training data") -> Any:
-    """Run perceptron(epochs, report, averaged) to its end; the value is the number of mistakes in the last epoch."""
+    """Run perceptron(epochs, report, averaged) to its end; the value is the number of mistakes in the last epoch.
+
+    It has converged only where an epoch met no mistake: from then on weights would never move.
+    """
     import numpy as np
 
     from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining
@@ -75,7 +78,7 @@ def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training
 
     weights = perceptron(run.max_iter, report, averaged)
     iterations = reporter.since(first)
-    return Result(weights, mistakes_met, stop, True, iterations, len(iterations))
+    return Result(weights, mistakes_met, stop, stop.kind == CONVERGED, iterations, len(iterations))
 
 
 @dataclass(frozen=True)

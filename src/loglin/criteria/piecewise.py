@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from loglin.criteria.criterion import Way
+from loglin.criteria.criterion import Defaults, Way
 from loglin.criteria.mecfg import RuleByRule, local_rules
 from loglin.criteria.memm import true_steps
 from loglin.criteria.settings import choice, number, whole
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from loglin.problems.trees import TreeProblem
 
 
+NOTA = "which wrong labels before become instances; auto: all where most templates see label pairs, else selected"
+
+
 @dataclass(frozen=True)
 class Piecewise(StepByStep):
     """Σ log p(y_t | y_{t−1}, x) with none of the above as one more label, right after every wrong label before."""
@@ -31,10 +34,11 @@ class Piecewise(StepByStep):
     name = "piecewise"
     line = "local steps with none-of-the-above instances (Sutton & McCallum 2005)"
     structures = ("chain",)
-    nota: str = choice("all", "sampled", "selected", "none", help="which wrong labels before become instances")
+    defaults = Defaults(tol=0.0025)  # labels have settled before
+    nota: str = choice("auto", "all", "sampled", "selected", "none", help=NOTA)
     rate: float = number(1.0, "of nota=sampled: wrong labels drawn for each token")
     threshold: float = number(0.2, "of nota=selected: the marginal probability from which a wrong label is a mistake")
-    iterations: int = whole(20, "of nota=selected: iterations of the MEMM whose mistakes they are")
+    iterations: int = whole(5, "of nota=selected: iterations of the MEMM whose mistakes they are")
     decoding: str = choice("auto", "local", "global", "nota", "scaled", help=f"{DECODING}; auto goes by nota")
 
     def features(self) -> FeatureRequest:
@@ -47,6 +51,8 @@ class Piecewise(StepByStep):
         return "global" if self.nota == "all" else "nota"
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
+        if self.nota == "auto":
+            return replace(self, nota="all" if _sees_pairs(problem) else "selected").way(problem, run)
         import numpy as np
 
         from loglin.objectives.local import LocalLikelihood, true_instances, wrong_instances, wrong_sources
@@ -56,8 +62,8 @@ class Piecewise(StepByStep):
         def prepared(first: np.ndarray | None, run: Run) -> Prepared:
             true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
             if self.nota == "selected":
-                first = _partly_trained(self.iterations, p, run) if first is None else first
-                wrong = _likely_mistakes(p, true, first, self.threshold)
+                guess = _partly_trained(self.iterations, p, run) if first is None else first
+                wrong = _likely_mistakes(p, true, guess, self.threshold)
             elif self.nota == "none":
                 wrong = np.zeros((len(true.tokens), L**p.order), bool)
             else:
@@ -69,6 +75,17 @@ class Piecewise(StepByStep):
             return lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads), first
 
         return self.step_way(problem, prepared, run)
+
+
+def _sees_pairs(p: ChainProblem) -> bool:
+    """Whether more templates cross an observation with label pairs than with single labels.
+
+    A wrong label before a token makes none of the above right. Weights of single labels do not see that label: they
+    would learn the same observation once with its label and many times with none.
+    """
+    templates = getattr(getattr(p.extractor, "templates", None), "templates", ())
+    crossed = sum(t.kind == "bigram" and bool(t.items) for t in templates)
+    return crossed > sum(t.kind == "unigram" for t in templates)
 
 
 def _partly_trained(iterations: int, p: ChainProblem, run: Run) -> np.ndarray:

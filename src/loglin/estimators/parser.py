@@ -169,7 +169,7 @@ class Parser(WithCriterion, Estimator):
             self.template,
             self.grammar,
             self.l1,
-            chosen.defaults.l2 if self.l2 is None else self.l2,
+            chosen.defaults.usual_l2 if self.l2 is None else self.l2,
             self.max_length,
             weight,
             self.threads,

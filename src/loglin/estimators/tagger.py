@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from loglin.criteria.hidden import HiddenLabels
 from loglin.decoding.chains import Decoder, Entity, Explanation
 from loglin.errors import LoglinError
 from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
+from loglin.estimators.strength import chosen_strength, first_l2, sequences_of
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation, evaluate_labels
@@ -52,7 +54,8 @@ class Tagger(WithCriterion, Estimator):
         lists of strings are taken as attributes.
     optimizer : "auto" (a stochastic start, then L-BFGS), "lbfgs", "gradient", "conjugate-gradient", "newton", "gis",
         "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
-    l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw².
+    l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². l2 "auto" is chosen on held-out data,
+        see ``model_.record["l2_choice"]``; None is the criterion's default, mostly 1 (docs/criteria.md).
     order : 1 or 2, how many labels a label looks back; by default 1, and 2 where labels are hidden.
     like : "crf++", "wapiti" or "crfsuite": features, boundaries and label pairs of a template as that tool has them
         (docs/templates.md). Options of the template and parameters below come on top of it.
@@ -63,7 +66,8 @@ class Tagger(WithCriterion, Estimator):
     dictionary : words (column 0) seen so many times get only labels they had in training; 0: any label. Or a tagging
         dictionary: a file's name, {word: labels}, or label names and a ``TagDictionary``; its labels join the data's.
     max_iter, tol : end of training; ``tol`` is how far above its optimum the objective may about be, relative to
-        itself. max_iter None is the criterion's default: 1000 iterations, 10 epochs of the perceptron.
+        itself. None is the criterion's default: 1000 and 5e-4; 10 epochs of the perceptron; 10 and 0.01 for criteria
+        that begin at a CRF, 0.005: m-estimation.
     certify : go on until a lower bound of the optimum proves that ``tol`` is reached.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
@@ -86,7 +90,7 @@ class Tagger(WithCriterion, Estimator):
         features: Callable | None = None,
         like: str | None = None,
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: float | str | None = None,
         order: int | None = None,
         all_features: bool = False,
         all_pairs: bool = False,
@@ -94,7 +98,7 @@ class Tagger(WithCriterion, Estimator):
         cutoff: int = 1,
         dictionary: Any = 0,
         max_iter: int | None = None,
-        tol: float = 5e-4,
+        tol: float | None = None,
         certify: bool = False,
         threads: int | None = None,
         seed: int = 0,
@@ -162,10 +166,14 @@ class Tagger(WithCriterion, Estimator):
         if self.dev_metric not in METRICS:
             raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
 
+    @property
+    def chosen_tol(self) -> float:
+        """The relative improvement still to come at which training ends."""
+        return self.chosen_criterion().defaults.tol if self.tol is None else self.tol
+
     def _new_run(self, chosen: Criterion) -> Run:
-        return self.new_run(
-            chosen, self.l1, self.max_iter, tol=self.tol, dtype=self.dtype, seed=self.seed, certify=self.certify
-        )
+        precise = {"tol": self.chosen_tol, "dtype": self.dtype, "certify": self.certify}
+        return self.new_run(chosen, self.l1, self.max_iter, seed=self.seed, **precise)
 
     def fit(
         self,
@@ -181,13 +189,21 @@ class Tagger(WithCriterion, Estimator):
         """
         self.check()
         chosen = self.chosen_criterion()
-        run, problem = self._new_run(chosen), self.problem(X, y, sample_weight)
+        run, X = self._new_run(chosen), X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        began = time.perf_counter()
+        strength = chosen_strength(self, chosen, run, X, y, sample_weight)
+        chosen_in = time.perf_counter() - began
+        problem = self.problem(X, y, sample_weight)
+        if strength is not None:
+            problem = problem.with_l2(strength.l2)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
         held_out = None
         if self.dev is not None and not self.hides_labels:
-            held_out = self._held_out(problem.extractor, problem.labels)
+            held_out = self.held_out(problem.extractor, problem.labels, *self.dev)
         model = fit(problem, chosen, run, start, held_out)
+        model.record["train_seconds"] += chosen_in
+        model.record |= {} if strength is None else strength.record()
         model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
         if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
             model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
@@ -204,7 +220,7 @@ class Tagger(WithCriterion, Estimator):
         lengths = np.diff(design.offsets).tolist()
         about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
         if isinstance(chosen, HiddenLabels):
-            labels, gold = hidden_labels(_sequences(y, lengths), lengths, options, chosen.labels)
+            labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
             held = None if self.dev is None else _corpus(self.dev)
             return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
         if y is None:
@@ -215,7 +231,7 @@ class Tagger(WithCriterion, Estimator):
     def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
         return ChainOptions(
             l1=self.l1,
-            l2=self.l2,
+            l2=first_l2(chosen, self.l2),
             order=chosen.defaults.order if self.order is None else self.order,
             all_features=self.all_features,
             all_pairs=self.all_pairs,
@@ -257,11 +273,11 @@ class Tagger(WithCriterion, Estimator):
             return from_sentences(sentences)
         return [self.features(sentence) for sentence in sentences] if self.features else sentences
 
-    def _held_out(self, extractor: Any, labels: list) -> HeldOutLabels:
-        X, y = self.dev  # type: ignore[misc]
+    def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
+        """Labelled sentences as training judges itself by them."""
         design = extractor.transform(self._input(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
         lengths = np.diff(design.offsets).tolist()
-        sequences = [list(s) for s in _sequences(y, lengths)]
+        sequences = [list(s) for s in sequences_of(y, lengths)]
         names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
         _, gold = gold_of_sequences(sequences, lengths, names)
         certain = Gold.certain(gold.codes, len(names))
@@ -392,15 +408,6 @@ class Tagger(WithCriterion, Estimator):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
         tagger.label_weights = by_label(tagger.label_weights, model.labels)
         return tagger._adopt(model)
-
-
-def _sequences(y: Any, lengths: list[int]) -> Any:
-    """Labels as a list of sequences, whatever they are given as."""
-    if not isinstance(y, Column | PartialColumn):
-        return y
-    names = y.strings() if isinstance(y, Column) else y.labels()
-    cuts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
-    return [names[b:e] for b, e in itertools.pairwise(cuts)]
 
 
 def _corpus(sentences: Any) -> Corpus:

@@ -25,6 +25,7 @@ from loglin.kernels.stochastic import exp_transitions
 
 u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
+FRESH = 8  # visits for which exp of the label bigrams' weights, which change little in one, is kept
 NOTHING = 1e-6  # a gap too small to move for
 TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
 
@@ -85,7 +86,9 @@ def sentence_gap(first, n, text, weight, m, r):
             d = r[t, j] - m[first + t, j]
             r[t, j] = d
             distance += abs(d)
-            if abs(d) > 1e-7 and y >= 0:
+            if abs(d) < 0.1 * p:
+                divergence += d * d / (2 * p)  # the same to second order
+            elif abs(d) > 1e-7:
                 mu, p = max(mu, 1e-10), max(p, 1e-10)
                 divergence += mu * np.log(mu / p) - mu + p
         total += divergence if y >= 0 else 0.5 * distance * distance / weight  # Pinsker's inequality
@@ -96,24 +99,25 @@ def sentence_gap(first, n, text, weight, m, r):
 def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
     """Sum δ = r by row and by single weight; returns how many of each there are."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
-    n_rows, n_weights, width = 0, 0, r.shape[1]
+    n_rows, n_weights, width = 0, 0, u8(r.shape[1])
     for t in range(n):
         for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
             k = u8(row_ids[q])
-            place = sums.row_place[k] - row_base
-            if place < 0:
-                place = n_rows
-                sums.row_place[k] = row_base + place
+            known = sums.row_place[k] - row_base
+            place = u8(known)
+            if known < 0:
+                place = u8(n_rows)
+                sums.row_place[k] = row_base + n_rows
                 sums.rows[place] = k
                 n_rows += 1
                 for j in range(width):
                     sums.row_sums[place, j] = 0
             if row_values.shape[0]:
                 for j in range(width):
-                    sums.row_sums[place, j] += r[t, j] * row_values[q]
+                    sums.row_sums[place, j] += r[u8(t), j] * row_values[q]
             else:
                 for j in range(width):
-                    sums.row_sums[place, j] += r[t, j]
+                    sums.row_sums[place, j] += r[u8(t), j]
         for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
             d = r[u8(t), u8(entry_labels[q])]
             if entry_values.shape[0]:
@@ -152,8 +156,9 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         if n == 0 or weight <= 0:
             dual.gaps[s] = 0
             continue
-        if n > 1:
+        if i % FRESH == 0:
             exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
+        if n > 1:
             X[:] = 0
             XD[:] = 0
         one = sentence(s, text, parameters, exponentials, None, scratch, r, out)

@@ -117,7 +117,8 @@ class ExponentialLoss:
             z = self.margins(w)
             steep = np.exp(np.minimum(-z, 700.0))
             gap = float(self.share @ (steep - a + a * (np.log(np.maximum(a, 1e-300)) + z)))
-            value = float(self.share @ steep + np.dot(w, self.expected)) + 0.5 * l2 * float(np.dot(w, w))
+            exact = w.astype(np.float64)  # products of two precisions are slow
+            value = float(self.share @ steep + np.dot(exact, self.expected)) + 0.5 * l2 * float(np.dot(exact, exact))
             report(epoch, value, gap, w)
             if gap <= tol * abs(value):
                 break

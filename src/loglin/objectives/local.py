@@ -14,7 +14,8 @@ chain's index. Pseudolikelihood meets the same weights from both sides and ties 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from loglin.objectives.decisions import TokenDecisions
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.objectives.stochastic import StochasticLearner
 from loglin.threads import Threads
+
+GROUP = 16  # instances of none of the above that are passed over as one sentence
 
 
 @dataclass
@@ -137,12 +140,30 @@ class LocalLikelihood:
             self._beside(+1)
         local, keep, weights = self._local_design(nota)
         gold = Gold.certain(instances.labels[keep], index.n_labels + nota)
-        uniform = np.all(weights == 1)
-        self.model = ConditionalLikelihood(
-            local, gold, self._local_index(nota), None if uniform else weights, dtype, threads
-        )
+        self._data = local, gold, self._local_index(nota), weights, threads
+        cuts = self._cuts(local.n_tokens, weights)
+        self.model = self._likelihood(cuts)
         tied = np.concatenate([np.arange(index.sizes[0]), *(g.features for g in self._groups)])
         self.tied = None if instances.behind is None else tied  # the weight of every local feature
+
+    def _cuts(self, n: int, weights: np.ndarray) -> np.ndarray:
+        """Where sentences of instances begin: those of the text, then GROUP instances of the same weight."""
+        offsets = self._design.offsets
+        later = np.arange(offsets[-1], n)
+        changes = np.flatnonzero(weights[later] != weights[later - 1]) if len(later) else later
+        starts = np.union1d(later[::GROUP], later[changes])
+        return np.concatenate([offsets[:-1], starts, [n]]).astype(np.int64)
+
+    def _likelihood(self, cuts: np.ndarray) -> ConditionalLikelihood:
+        """The instances as sentences without label bigrams, in which tokens are independent of each other.
+
+        A pass over such sentences takes a third of the time that one over single tokens takes.
+        """
+        local, gold, index, weights, threads = self._data
+        local = replace(local, offsets=cuts)
+        by_sentence = weights[np.minimum(cuts[:-1], len(weights) - 1)] if len(weights) else np.ones(len(cuts) - 1)
+        uniform = np.all(weights == 1)
+        return ConditionalLikelihood(local, gold, index, None if uniform else by_sentence, self.dtype, threads)
 
     # ------------------------------------------------------------------ value and gradient
 
@@ -167,7 +188,12 @@ class LocalLikelihood:
 
     @property
     def decisions(self) -> TokenDecisions | None:
-        return self.model.decisions if self.tied is None else None
+        """The pairs of independent decisions; None where weights are tied."""
+        return self._alone.decisions if self.tied is None else None
+
+    @cached_property
+    def _alone(self) -> ConditionalLikelihood:
+        return self._likelihood(np.arange(self._data[0].n_tokens + 1))
 
     def all_right(self) -> bool:
         return self.model.all_right()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from loglin.kernels import one_pass
 from loglin.kernels import whole as kernels
-from loglin.kernels.sentences import Parameters
+from loglin.kernels.sentences import Exponentials, Parameters
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.likelihood import ConditionalLikelihood
 
@@ -19,6 +20,15 @@ KINDS = {
     "one-neighbor": kernels.ONE_NEIGHBOR,
 }
 STEEPEST = 50.0  # losses e^l go on as straight lines above this l
+
+
+def exponentials_of(chain: ChainCriterion, parameters: Parameters) -> Exponentials:
+    """exp of the weights of steps, as kernels in scaled probabilities read them."""
+    L, width, x = chain.index.n_labels, chain.scorer.width, parameters.weights
+    M = np.zeros((width, width), chain.dtype)
+    with np.errstate(over="ignore"):
+        M[:L, :L] = np.exp(parameters.T)
+        return Exponentials(M, np.ascontiguousarray(M.T), np.exp(x) if len(chain.index.bigram_pairs) else x[:0])
 
 
 class WholeSentences(ChainCriterion):
@@ -40,6 +50,35 @@ class WholeSentences(ChainCriterion):
 
         parts = self.threads.map(chunk, self.chunks)
         return sum((p for p, _ in parts), np.zeros((L, L))), sum((t for _, t in parts), np.zeros(trigrams.shape))
+
+
+class LabelLikelihood(WholeSentences):
+    """−Σ_t log p(y_t | x): in scaled probabilities on chains of first order, elsewhere in the log domain."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__("label-likelihood", *args, **kwargs)
+
+    def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.order == 2:
+            return super().residuals_of(weights, x)
+        text, parameters, L, width = self.text, self.parameters(weights, x), self.index.n_labels, self.scorer.width
+        exponentials, nothing = exponentials_of(self, parameters), np.zeros((0, L, L))
+
+        def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+            X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
+            one_pass.label_likelihoods(begin, end, text, parameters, exponentials, self.filled(XD, nothing, X))
+            return X, XD
+
+        pairs = np.zeros((width, width))
+        for X, XD in self.threads.map(chunk, self.chunks):
+            pairs += X * exponentials.M.astype(np.float64) + XD
+        pairs = pairs[:L, :L]
+        careful = np.flatnonzero(self.unsafe)
+        if len(careful):
+            out = self.filled(np.zeros((L, L)), nothing, np.zeros((0, 0), self.dtype))
+            kernels.whole_sentences(self.kind, careful, text, parameters, nothing, out)
+            pairs += out.pairs
+        return pairs, nothing
 
 
 def local_marginals(chain: ChainCriterion, weights: np.ndarray, least: float = 1e-6) -> np.ndarray:
@@ -79,30 +118,62 @@ class OfProbability:
     expected-accuracy   φ(l) = −e^l          −Σ p(y*|x)                     (Klein & Manning 2002)
     accuracy            the same, γ > 1      towards counting errors        (Juang & Katagiri 1992)
     boosting            φ(l) = e^−l          Σ 1/p(y*|x)                    (Collins 2000)
+
+    Where all labels are known and the chain is of first order, one pass does it; else a pass for φ′ and one with it.
     """
 
     def __init__(self, likelihood: ConditionalLikelihood, rises: bool = False, sharpness: float = 1.0):
         self.likelihood, self.sharpness, self.rises = likelihood, sharpness, rises  # rises: φ(l) = e^−l
         self.own = np.ones(len(likelihood.losses)) if not likelihood.instance.size else likelihood.instance.copy()
         self.n_features, self.dtype = likelihood.n_features, likelihood.dtype
+        self.quick = likelihood.order == 1 and likelihood.gold.all_certain
         self.evaluations = 0
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
-        value, factors = self._factors(weights)
-        self.likelihood.weigh(factors)
-        _, gradient = self.likelihood(self.sharpness * weights)
+        found = self._in_one_pass(weights) if self.quick else None
+        if found is None:
+            value, factors = self._factors(weights)
+            self.likelihood.weigh(factors)
+            found = value, self.likelihood(self.sharpness * weights)[1]
+        value, gradient = found
         return value, gradient * self.dtype.type(self.sharpness)
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         self.likelihood.weigh(self.own)
         return self.likelihood.curvature(self.sharpness * weights)
 
+    def _in_one_pass(self, weights: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """Value and gradient by γ·weights; None where a sentence needs the log domain."""
+        chain = self.likelihood
+        chain.weigh(self.own)
+        scaled = self.sharpness * np.asarray(weights)
+        chain.step_residuals[:] = 0
+        parameters = _loaded(chain, scaled)
+        exponentials, text = exponentials_of(chain, parameters), chain.text
+        L, width = chain.index.n_labels, chain.scorer.width
+
+        def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+            X, XD = np.zeros((width, width), chain.dtype), np.zeros((width, width))
+            out = chain.filled(XD, np.zeros((0, L, L)), X)
+            one_pass.functions_of_probability(begin, end, text, parameters, exponentials, self.rises, STEEPEST, out)
+            return X, XD
+
+        pairs = np.zeros((width, width))
+        for X, XD in chain.threads.map(chunk, chain.chunks):
+            pairs += X * exponentials.M.astype(np.float64) + XD
+        if chain.unsafe.any():
+            return None
+        return self._values(chain.losses)[0], chain._gathered(pairs[:L, :L], np.zeros((0, L, L)))
+
     def _factors(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value, and the derivative of φ by −l for every sentence."""
         self.likelihood.weigh(np.ones_like(self.own))
         self.likelihood(self.sharpness * weights)
-        loss = self.likelihood.losses  # −log p
+        return self._values(self.likelihood.losses)
+
+    def _values(self, loss: np.ndarray) -> tuple[float, np.ndarray]:
+        """Σ φ and the derivative of every φ; ``loss`` is −log p."""
         if self.rises:
             steep = np.exp(np.minimum(loss, STEEPEST))
             return float(self.own @ (steep * (1 + np.maximum(loss - STEEPEST, 0)))), self.own * steep

@@ -21,6 +21,7 @@ from loglin.kernels import logspace
 from loglin.kernels.careful import add_residuals
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.exponential import NEARLY, ExponentialLoss, sentence_features
+from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.problems.chains import ChainProblem
 
 
@@ -67,6 +68,21 @@ def empirical_features(problem: ChainProblem, base: HMM, inputs: bool) -> np.nda
         tokens = p.design.unfolded()
         expected = np.concatenate([expected, np.bincount(tokens.ids, tokens.values if tokens.values.size else None)])
     return expected / n
+
+
+def posterior_features(problem: ChainProblem, weights: np.ndarray, inputs: bool) -> np.ndarray:
+    """Mean over the training sentences of E[f | x] under the chain of these weights: one forward-backward pass."""
+    p = problem
+    share = np.full(p.design.n_sentences, 1 / max(p.design.n_sentences, 1))
+    if p.weight is not None:
+        share = p.weight / p.weight.sum()
+    _, excess = ConditionalLikelihood(p.design, p.gold, p.index, p.weight, np.float64, p.threads)(weights)
+    ptr, ids, values = sentence_features(p.design, p.gold, p.index, inputs)
+    amounts = np.repeat(share, np.diff(ptr)) * (values if values.size else 1.0)
+    size = p.index.n_features + inputs * p.design.n_attributes
+    expected: np.ndarray = np.bincount(ids, amounts, minlength=size)  # of the sentences as they are labelled
+    expected[: p.index.n_features] += excess / (p.design.n_sentences if p.weight is None else p.weight.sum())
+    return expected
 
 
 class BasePosteriors(ChainCriterion):

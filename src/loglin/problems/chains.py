@@ -5,6 +5,7 @@ design, gold labels, options, what the criterion asks for ──► index, weigh
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -166,6 +167,14 @@ class ChainProblem:
     @cached_property
     def penalties(self) -> Penalties:
         return strengths(self.extractor, self.index, self.options, self.unpenalized)
+
+    def with_l2(self, l2: float) -> ChainProblem:
+        """The same problem with another l2; its features are numbered once."""
+        other = copy(self)
+        other.options = replace(self.options, l2=l2)
+        other.__dict__["index"] = self.index
+        other.__dict__.pop("penalties", None)
+        return other
 
     def feature_name(self, feature: int) -> str:
         """The attribute of a feature, and its label where it has one, as people know them."""

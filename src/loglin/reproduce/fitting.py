@@ -31,7 +31,7 @@ def fit_columns(tagger: Tagger, inputs: Corpus, labels: Column, cold: bool = Fal
     """The model of a tagger fitted on columns of inputs and one of labels; ``cold``: without a stochastic start."""
     if not cold:
         return fit_quietly(tagger, inputs, labels).model_
-    run = Run(max_iter=tagger.chosen_criterion().defaults.max_iter, tol=tagger.tol, warm_start=False)
+    run = Run(max_iter=tagger.chosen_criterion().defaults.max_iter, tol=tagger.chosen_tol, warm_start=False)
     return fit(tagger.problem(inputs, labels), tagger.chosen_criterion(), run)
 
 

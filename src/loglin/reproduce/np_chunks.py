@@ -29,6 +29,7 @@ HELD_OUT = 900  # the last training sentences, to choose c
 QUICK = 1500  # training sentences of a quick run
 GRID = tuple(float(c) for c in 10 ** np.linspace(-1, 1, 7))  # the paper's values of c
 COARSE = (0.1, 1.0, 10.0)
+AS_PUBLISHED: dict[str, dict[str, Any]] = {"m-estimation": {"base": "hmm"}, "pseudolikelihood": {"bigram_penalty": 0}}
 NAMES = {"hmm": "HMM", "crf": "CRF", "pseudolikelihood": "PL", "memm": "MEMM", "m-estimation": "M-est."}
 Published = Sequence[float | None] | None
 METRICS = {"precision": "P", "recall": "R", "f1": "F1"}  # as evaluations and as tables call them
@@ -136,6 +137,7 @@ class Features:
             options["l2"] = 0.0 if np.isinf(c) else 1 / c
         if criteria("chain")[criterion].counts:
             options["order"] = 2
+        options["settings"] = AS_PUBLISHED.get(criterion, {}) | (options.get("settings") or {})
         tagger = Tagger(criterion, template=self.template, threads=self.threads, **options)
         model = fit_columns(tagger, self.data.training.inputs, self.data.training.labels, cold)
         seconds, scores = model.record["train_seconds"], self.score(model, "development")

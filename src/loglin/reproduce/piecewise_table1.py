@@ -202,7 +202,8 @@ class Method:
 
 LETTER = {"global": "G", "local": "L", "nota": "K", "scaled": "α"}
 MEMM, CRF = Method("MEMM", "memm", ("local",)), Method("CRF", "crf", ("global",))
-POS_METHODS = (MEMM, CRF, Method("piecewise", "piecewise", ("nota", "local"), {"nota": "selected"}))
+SELECTED = {"nota": "selected", "iterations": "20"}
+POS_METHODS = (MEMM, CRF, Method("piecewise", "piecewise", ("nota", "local"), SELECTED))
 ALL = {"nota": "all", "decoding": "scaled"}
 NER_METHODS = (
     MEMM,
@@ -210,7 +211,7 @@ NER_METHODS = (
     Method("piecewise", "piecewise", ("global", "local", "nota", "scaled"), ALL),
     Method("piecewise, sampled NOTA", "piecewise", ("nota", "global"), {"nota": "sampled"}),
 )
-PSEUDO = Method("pseudolikelihood", "pseudolikelihood", ("global",))
+PSEUDO = Method("pseudolikelihood", "pseudolikelihood", ("global",), {"bigram_penalty": "0"})
 UNPUBLISHED = (
     PSEUDO,
     Method("pseudolikelihood, NOTA", "pseudolikelihood", ("global",), {"nota": "all"}),
