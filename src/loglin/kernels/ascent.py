@@ -19,13 +19,13 @@ import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import kernel
-from loglin.kernels.rows import keep_row
+from loglin.kernels.rows import add_row, keep_row, put_row
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 from loglin.kernels.stochastic import exp_transitions
 
 u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
-FRESH = 8  # visits for which exp of the label bigrams' weights, which change little in one, is kept
+FRESH = 2  # exp of the label bigrams' weights is renewed when this times the tokens met since is at least L
 NOTHING = 1e-6  # a gap too small to move for
 TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
 
@@ -99,25 +99,19 @@ def sentence_gap(first, n, text, weight, m, r):
 def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
     """Sum δ = r by row and by single weight; returns how many of each there are."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
-    n_rows, n_weights, width = 0, 0, u8(r.shape[1])
+    n_rows, n_weights, one = 0, 0, r.dtype.type(1)
     for t in range(n):
         for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
             k = u8(row_ids[q])
-            known = sums.row_place[k] - row_base
-            place = u8(known)
-            if known < 0:
-                place = u8(n_rows)
+            place = sums.row_place[k] - row_base
+            value = row_values[q] if row_values.shape[0] else one
+            if place < 0:
                 sums.row_place[k] = row_base + n_rows
-                sums.rows[place] = k
+                sums.rows[n_rows] = k
+                put_row(sums.row_sums, n_rows, value, r, t)
                 n_rows += 1
-                for j in range(width):
-                    sums.row_sums[place, j] = 0
-            if row_values.shape[0]:
-                for j in range(width):
-                    sums.row_sums[place, j] += r[u8(t), j] * row_values[q]
             else:
-                for j in range(width):
-                    sums.row_sums[place, j] += r[u8(t), j]
+                add_row(sums.row_sums, place, value, r, t)
         for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
             d = r[u8(t), u8(entry_labels[q])]
             if entry_values.shape[0]:
@@ -149,15 +143,17 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
     XD = np.zeros((width, width))
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
-    loss, unsafe, row_base, weight_base = 0.0, 0, 0, 0
+    loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
     for i in range(order.shape[0]):
         s = order[i]
         first, n, weight = text.offsets[s], text.offsets[s + 1] - text.offsets[s], weight_of(s, text)
         if n == 0 or weight <= 0:
             dual.gaps[s] = 0
             continue
-        if i % FRESH == 0:
+        met += n
+        if FRESH * met >= L or i == 0:  # else it would cost more than the sentence
             exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
+            met = 0
         if n > 1:
             X[:] = 0
             XD[:] = 0
@@ -185,14 +181,11 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
         for place in range(n_rows):
-            k = u8(sums.rows[place])
-            for j in range(u8(width)):
-                table[k, j] += rate * sums.row_sums[u8(place), j]
+            add_row(table, sums.rows[place], rate, sums.row_sums, place)
         for place in range(n_weights):
             weights[sums.weights[place]] += rate * sums.weight_sums[place]
         for t in range(n):
-            for j in range(L):
-                dual.tokens[first + t, j] += share * r[t, j]
+            add_row(dual.tokens, first + t, share, r, t)
         for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
             dual.steps[q] += share * steps[q]
             exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])

@@ -6,6 +6,8 @@ engine does to rows is one of
     sum_rows       out[o] = Σ_q table[index[q]]                     scores = X·W, gradient = Xᵀ·R
     weigh_rows     out[o] = Σ_q value[q]·table[index[q]]            the same with real-valued features
     spread_row     table[index[q]] += value·row, where allowed      one stochastic step
+    put_row        rows[o] = value·other[t]                         a dual step, summed by feature
+    add_row        rows[o] += value·other[t]
     keep_row       row = 0 where not allowed; returns Σ row²        the square of a dual step
     step_forward   a[t] = scale·e[t]·Σ_k a[t−1, k]·M[k]             one step of forward
     step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
@@ -238,6 +240,32 @@ def spread_row(e):  # table, allowed, index, q, weight, row, r
             e.store(e.b.fadd(e.load(target, k), move), target, k)
 
     e.walk(width, block)
+
+
+def _scaled_row(e, added):
+    """rows[o] = value·other[t], ``added`` to what is there or in its place."""
+    width, weight = e.width(0), e.splat(e.args[2])
+
+    def block(column, n):
+        target = e.data(0, e.b.add(e.b.mul(e.args[1], width), column))
+        source = e.data(3, e.b.add(e.b.mul(e.args[4], width), column))
+        for k in range(n):
+            move = e.b.fmul(weight, e.load(source, k), flags=_CONTRACT)
+            e.store(e.b.fadd(e.load(target, k), move, flags=_CONTRACT) if added else move, target, k)
+
+    e.walk(width, block)
+
+
+@_primitive("a", "i", "x", "a", "i")
+def put_row(e):  # rows, o, value, other, t
+    """rows[o] = value·other[t]."""
+    _scaled_row(e, False)
+
+
+@_primitive("a", "i", "x", "a", "i")
+def add_row(e):  # rows, o, value, other, t
+    """rows[o] += value·other[t]."""
+    _scaled_row(e, True)
 
 
 @_primitive("a", "i", "a", "i", returns=True)
