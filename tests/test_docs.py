@@ -149,9 +149,17 @@ def test_features_of_histories_are_all_described():
             assert str(options.count(kind)) in cells[4], kind
 
 
+def anchors(page: str) -> set[str]:
+    """What links to the headings of a page name, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_links_and_commands_exist():
     for target in re.findall(r"\]\(((?:docs/|CHANGELOG)[^)]*)\)", README):
-        assert (ROOT / target).exists(), target
+        page, _, anchor = target.partition("#")
+        assert (ROOT / page).exists(), target
+        assert not anchor or anchor in anchors((ROOT / page).read_text()), target
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"make ([a-z-]+)", README):
         assert f"\n{target}:" in makefile, target

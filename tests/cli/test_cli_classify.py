@@ -72,7 +72,7 @@ def test_training_summary_has_the_keys_of_train(files, tmp_path):
     data, test, _ = files
     summary = json.loads(run("classify-train", data, "--dev", test, "-o", tmp_path / "m", "--json"))
     expected = {"objective", "iterations", "evaluations", "stopped", "converged", "n_features"}
-    expected |= {"active_features", "labels", "sentences", "tokens", "seconds", "peak_memory_mb"}
+    expected |= {"certificate", "active_features", "labels", "sentences", "tokens", "seconds", "peak_memory_mb"}
     assert set(summary) == expected | {"threads", "model", "dev_score"}
     assert summary["labels"] == 3
     assert summary["sentences"] == 120

@@ -360,7 +360,7 @@ def test_where_like_makes_no_sense():
     with pytest.raises(LoglinError, match="hidden labels"):
         Tagger("contrastive", like="crf++", template=PLAIN).fit([["a"]])
     with pytest.raises(LoglinError, match="base model"):
-        Tagger("m-estimation", like="crf++", template="U0:%x[0,0]\nB").fit([["a", "b"]], [["X", "Y"]])
+        Tagger("m-estimation", settings={"base": "hmm"}, like="crf++", template="U0:%x[0,0]\nB").fit([["a", "b"]], [["X", "Y"]])
 
 
 def first_sentences(path, n, folder):

@@ -25,7 +25,7 @@ from support.solving import fit_weights
 
 def test_lbfgs_finds_the_minimum():
     function, _, target = bowl()
-    result = minimize(function, np.zeros(30), tol=0)
+    result = minimize(function, np.zeros(30), tol=0, gradient_tol=1e-8)
     np.testing.assert_allclose(result.weights, target, atol=1e-5)
     assert result.converged
     assert "gradient" in result.stopped or "rounding" in result.stopped

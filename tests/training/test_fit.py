@@ -14,6 +14,7 @@ from loglin.corpus.columns import encode_strings, from_sentences
 from loglin.criteria import CRF, Contrastive, ExpectationMaximization, HiddenMarkovModel, Margin, Piecewise
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.registry import criterion
+from loglin.optimize.bounds import percent
 from loglin.optimize.record import HELD_OUT, INTERRUPTED, LIMIT, Stop, StopTraining
 from loglin.optimize.reporter import Judge, Reporter
 from loglin.problems.hidden import unlabeled_value
@@ -194,7 +195,8 @@ def test_a_judge_ends_training_and_keeps_the_best():
 def test_records_say_why_training_ended():
     record = Tagger(max_iter=2, tol=0.0).fit(X, Y).model_.record
     assert (record["stop"], record["converged"]) == (LIMIT, False)
-    assert record["stopped"] == "max_iter = 2 iterations were reached before convergence"
+    assert record["stopped"].startswith("max_iter = 2 iterations were reached before convergence; about ")
+    assert record["stopped"].endswith(f"proved: at most {percent(record['certificate']['proved'])}")
     assert not was_interrupted(record)
     assert was_interrupted({"stop": INTERRUPTED})
     assert Stop("limit", "a").also("b").text == "a; b"

@@ -66,6 +66,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack some characters
     if not sys.warnoptions:
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on numbers that overflow: results are checked
+        warnings.simplefilter("ignore", UserWarning)  # of training that did not converge: summaries say it
     signal.signal(signal.SIGTERM, _end)
     try:
         code = cli.main(standalone_mode=False)

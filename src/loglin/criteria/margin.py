@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +40,13 @@ class Margin(Initialized):
             problem.require_labels("margin with loss=hinge")
             return minimizing(problem, whole_sentences(problem, "hinge", costs))
         return minimizing(problem, partial(likelihood, problem, costs=costs))
+
+    def initial(self, problem: ChainProblem, run: Run) -> np.ndarray | None:
+        """As asked for; the hinge starts from softmax-margin, as at zero all wrong labels tie and no slope descends."""
+        start = super().initial(problem, run)
+        if start is None and self.loss == "hinge":
+            return self.rough_weights(replace(self, loss="softmax"), problem, run)
+        return start
 
 
 @dataclass(frozen=True)

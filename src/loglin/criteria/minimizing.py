@@ -47,8 +47,6 @@ class Initialized(Criterion):
             return None
         if not isinstance(self.init, str):  # a model, or the estimator that holds one
             return problem.transferred(getattr(self.init, "model_", self.init))
-        import numpy as np
-
         from loglin.criteria.registry import criterion
 
         other = criterion(self.init, problem.structure)
@@ -60,18 +58,17 @@ class Initialized(Criterion):
             problem.require_labels(other.name)
         if "init" in {f.name for f in other.settings()}:
             other = other.with_settings({"init": None})
-        rough = replace(
-            run,
-            optimizer="auto",
-            max_iter=ROUGH_ITERATIONS
-            if run.max_iter == self.defaults.max_iter
-            else min(run.max_iter, ROUGH_ITERATIONS),
-            tol=ROUGH_TOL,
-            reporter=run.reporter.quietly(),
-        )
         share = other.defaults.usual_l2 / self.defaults.usual_l2  # each criterion's strength is on a scale of its own
         theirs = problem if share == 1 else problem.with_l2(problem.options.l2 * share)
-        way = other.way(theirs, rough)
+        return self.rough_weights(other, theirs, run)
+
+    def rough_weights(self, other: Criterion, problem: ChainProblem, run: Run) -> np.ndarray:
+        """Weights near the optimum of another criterion on this problem."""
+        import numpy as np
+
+        most = ROUGH_ITERATIONS if run.max_iter == self.defaults.max_iter else min(run.max_iter, ROUGH_ITERATIONS)
+        rough = replace(run, optimizer="auto", max_iter=most, tol=ROUGH_TOL, reporter=run.reporter.quietly())
+        way = other.way(problem, rough)
         return np.asarray(way.model(way.solve(None, rough).weights).weights, np.float64)
 
 

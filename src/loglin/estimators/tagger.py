@@ -25,14 +25,14 @@ from loglin.evaluation.tagged_text import Labeled
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
-from loglin.features.like import check_like
+from loglin.features.like import check_like, takes_attributes
 from loglin.features.read import read_templates
 from loglin.models.chain import Model
 from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
 from loglin.threads import Threads
-from loglin.training.fit import fit
+from loglin.training.fit import fit, require
 from loglin.training.held_out import METRICS, HeldOutLabels
 
 
@@ -68,7 +68,7 @@ class Tagger(WithCriterion, Estimator):
     max_iter, tol : end of training; ``tol`` is how far above its optimum the objective may about be, relative to
         itself. None is the criterion's default: 1000 and 5e-4; 10 epochs of the perceptron; 10 and 0.01 for criteria
         that begin at a CRF, 0.005: m-estimation.
-    certify : go on until a lower bound of the optimum proves that ``tol`` is reached.
+    certify : go on until a lower bound of the optimum proves that ``tol`` is reached, 0.1 % where none is given.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
     dev : (sentences, labels) held out; training stops when its score no longer rises. Where labels are hidden,
@@ -156,9 +156,9 @@ class Tagger(WithCriterion, Estimator):
     def check(self) -> None:
         """Refuse wrong parameters before any data are read."""
         chosen = self.chosen_criterion()
+        check_like(self.like)
         self._options(chosen, None)
         self._new_run(chosen)
-        check_like(self.like)
         if self.like is not None and isinstance(chosen, HiddenLabels):
             raise LoglinError(
                 f"criterion {chosen.name} learns from hidden labels, which {self.like} cannot; leave it out"
@@ -168,8 +168,10 @@ class Tagger(WithCriterion, Estimator):
 
     @property
     def chosen_tol(self) -> float:
-        """The relative improvement still to come at which training ends."""
-        return self.chosen_criterion().defaults.tol if self.tol is None else self.tol
+        """How far above the optimum training may end, relative to it; what is to be proved, by default, is twice that."""
+        if self.tol is not None:
+            return self.tol
+        return self.chosen_criterion().defaults.tol * (2 if self.certify else 1)
 
     def _new_run(self, chosen: Criterion) -> Run:
         precise = {"tol": self.chosen_tol, "dtype": self.dtype, "certify": self.certify}
@@ -190,14 +192,15 @@ class Tagger(WithCriterion, Estimator):
         self.check()
         chosen = self.chosen_criterion()
         run, X = self._new_run(chosen), X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        problem = self.problem(X, y, sample_weight)
+        if start is None and self.warm_start:
+            start = getattr(self, "model_", None)
+        require(problem, chosen, start)
         began = time.perf_counter()
         strength = chosen_strength(self, chosen, run, X, y, sample_weight)
         chosen_in = time.perf_counter() - began
-        problem = self.problem(X, y, sample_weight)
         if strength is not None:
             problem = problem.with_l2(strength.l2)
-        if start is None and self.warm_start:
-            start = getattr(self, "model_", None)
         held_out = None
         if self.dev is not None and not self.hides_labels:
             held_out = self.held_out(problem.extractor, problem.labels, *self.dev)
@@ -235,7 +238,7 @@ class Tagger(WithCriterion, Estimator):
             order=chosen.defaults.order if self.order is None else self.order,
             all_features=self.all_features,
             all_pairs=self.all_pairs,
-            by_value=self.like == "crfsuite",
+            by_value=takes_attributes(self.like),
             cutoff=self.cutoff,
             dictionary=self.dictionary,
             label_weights=self.label_weights,
@@ -261,7 +264,7 @@ class Tagger(WithCriterion, Estimator):
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
-            if self.like not in (None, "crfsuite"):
+            if self.like is not None and not takes_attributes(self.like):
                 raise LoglinError(f"like is {self.like!r}, which takes templates; give one, or like='crfsuite'")
             return AttributeExtractor()
         return TemplateExtractor(read_templates(self.template, self.like))

@@ -9,6 +9,16 @@ import numpy as np
 from loglin.features.design import Heads, Incidence
 from loglin.features.lookup import KeyTable
 from loglin.features.template import Template
+from loglin.features.views import OF_PLACES
+
+
+def decides(head: Template, other: Template) -> bool:
+    """Whether tokens with the same value of one template have the same value of the other."""
+    items = {(i.offset, i.view) for i in head.items}
+    return all(
+        (i.offset, i.view) in items or (i.function not in OF_PLACES and (i.offset, (i.column, "x", ())) in items)
+        for i in other.items
+    )
 
 
 @dataclass
@@ -26,23 +36,26 @@ class Fitted:
 
 
 def fold_templates(fitted: list[Fitted], n_tokens: int) -> tuple[Heads | None, set[Template]]:
-    """Choose heads: templates of few distinct values whose items include those of other templates.
+    """Choose heads: templates whose values decide those of other templates, so that tokens share their sums.
 
-    A head pays when its values are few beside the tokens (an eighth) and it stands for at least two
-    templates. Greedily, the one that covers most first. Every token has every head, so templates stay out whose
-    attribute some token lacks.
+    A word decides its affixes and its shape, a part-of-speech trigram its bigrams. m templates behind a head of k
+    values cost a row for every token and m for every value, in place of m for every token. Greedily, the head that
+    saves most first. Every token has every head, so no template is one whose attribute some token lacks.
     """
-    items = {f.template: {(i.offset, i.view) for i in f.template.items} for f in fitted}
-    small = [f for f in fitted if len(f.keys) * 8 <= n_tokens and not (f.ids < 0).any()]
+    whole = [f for f in fitted if len(f.keys) <= n_tokens // 4 and not (f.ids < 0).any()]
+    decided = {f.template: [m for m in fitted if decides(f.template, m.template)] for f in whole}
     taken: set[Template] = set()
     of_token, lists, n_heads = [], [], 0
-    while True:
-        covers = [
-            (f, [m for m in small if m.template not in taken and items[m.template] <= items[f.template]]) for f in small
-        ]
-        head, members = max(covers, key=lambda c: len(c[1]), default=(None, []))
-        if head is None or len(members) < 2:
+
+    def saved(head: Fitted) -> int:
+        m = sum(m.template not in taken for m in decided[head.template])
+        return (m - 1) * n_tokens - m * len(head.keys)
+
+    while whole:
+        head = max(whole, key=saved)
+        if saved(head) < n_tokens // 2:
             break
+        members = [m for m in decided[head.template] if m.template not in taken]
         taken |= {m.template for m in members}
         example = np.empty(len(head.keys), np.int64)
         example[head.ids[::-1]] = np.arange(n_tokens)[::-1]

@@ -26,6 +26,7 @@ class Tool:
     functions: Mapping[str, str] | None = field(default=None, hash=False)  # its items → ours; None: all of ours
     counts_first: bool = True  # whether a first token's bigram attributes count, though no step leads to it
     pairs: bool = False  # label pairs have weights of their own, template or not, and are never crossed
+    attributes: bool = False  # takes attributes with values in place of templates; cut-offs count the values
     comments: bool = False  # a # ends a line anywhere
 
     def symbols(self, reach: int) -> list[str] | None:
@@ -72,9 +73,14 @@ TOOLS = {
     for tool in (
         Tool("crf++", "UB", "all", "_B-{}", "_B+{}", longest=8, functions={"x": "x"}, counts_first=False),
         Tool("wapiti", "UuBb*", "all", "_x-{}", "_x+{}", farthest=4, functions=_WAPITI, comments=True),
-        Tool("crfsuite", "UB", "seen", pairs=True),
+        Tool("crfsuite", "UB", "seen", pairs=True, attributes=True),
     )
 }
+
+
+def takes_attributes(like: str | None) -> bool:
+    """Whether a tool, one that ``check_like`` knows, takes attributes in place of templates; without one: no."""
+    return like is not None and TOOLS[like].attributes
 
 
 def check_like(like: str | None) -> None:

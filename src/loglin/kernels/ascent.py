@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import REORDER, kernel
 from loglin.kernels.rows import add_row, keep_row, put_row
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 from loglin.kernels.stochastic import exp_transitions
@@ -37,7 +37,7 @@ class Dual(NamedTuple):
     pairs: np.ndarray  # (sentences, label bigrams), or (0, 0): label bigrams then follow their gradient
     steps: np.ndarray  # (entries of Steps,)
     gaps: np.ndarray  # (sentences,) float32, as of the last visit
-    squares: np.ndarray  # (L, L) squared gradients of label bigrams met so far
+    squares: np.ndarray  # (label bigrams,) squared gradients met so far
 
 
 class Sums(NamedTuple):
@@ -74,24 +74,29 @@ def new_sums(text, table, weights):
     )
 
 
-@kernel
+@kernel(fastmath=REORDER)
 def sentence_gap(first, n, text, weight, m, r):
-    """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), or a bound of it where a label is not certain."""
-    gold, L, total = text.labels.gold, text.n_labels, 0.0
+    """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), or a bound of it where a label is not certain.
+
+    The wrong labels' part of KL is taken as Σ_j 3·δ²/(2·(2p + μ)), the same to third order and nowhere above it
+    (Bernstein's inequality): no logarithms.
+    """
+    gold, width, tiny, total = text.labels.gold, u8(r.shape[1]), r.dtype.type(1e-12), 0.0
     for t in range(n):
-        y, distance, divergence = gold[first + t], 0.0, 0.0
-        for j in range(L):
-            given = weight if j == y else 0.0
-            p, mu = r[t, j] + given, m[first + t, j] + given
-            d = r[t, j] - m[first + t, j]
-            r[t, j] = d
+        divergence, distance = r.dtype.type(0), r.dtype.type(0)
+        token, place = u8(first + t), u8(t)
+        for j in range(width):
+            d = r[place, j] - m[token, j]
+            divergence += d * d / (abs(2 * r[place, j] + m[token, j]) + tiny)
             distance += abs(d)
-            if abs(d) < 0.1 * p:
-                divergence += d * d / (2 * p)  # the same to second order
-            elif abs(d) > 1e-7:
-                mu, p = max(mu, 1e-10), max(p, 1e-10)
-                divergence += mu * np.log(mu / p) - mu + p
-        total += divergence if y >= 0 else 0.5 * distance * distance / weight  # Pinsker's inequality
+            r[place, j] = d
+        y = gold[first + t]
+        if y < 0:
+            total += 0.5 * distance * distance / weight  # Pinsker's inequality
+            continue
+        d, mu = r[t, y], max(m[first + t, y] + weight, 1e-10)
+        p = max(mu + d, 1e-10)
+        total += 1.5 * (divergence - d * d / (abs(3 * m[first + t, y] + 2 * d) + tiny)) + mu * np.log(mu / p) + d
     return total
 
 
@@ -140,9 +145,9 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
     width, ptr = table.shape[1], text.steps.ptr
     scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
-    XD = np.zeros((width, width))
+    ends, delta = pair_ends(known.pairs, dual.squares.shape[0]), np.zeros(dual.squares.shape[0])
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
-    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, np.zeros((0, 0)), np.zeros((0, L, L)))
     loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
     for i in range(order.shape[0]):
         s = order[i]
@@ -156,7 +161,6 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
             met = 0
         if n > 1:
             X[:] = 0
-            XD[:] = 0
         one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
         if not abs(one) < np.inf:  # passed over: the sums need the log domain
             unsafe += 1
@@ -177,7 +181,7 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         for place in range(n_weights):
             square += sums.weight_sums[place] ** 2
         if n > 1:
-            square += pair_differences(s, text, known.pairs, exponentials.M, dual, weight, X, XD)
+            square += pair_differences(s, text, known.pairs, ends, exponentials.M, dual, weight, X, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
         for place in range(n_rows):
@@ -190,7 +194,7 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
             dual.steps[q] += share * steps[q]
             exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])
         if n > 1:
-            move_pairs(s, text, known.pairs, parameters.T, dual, rate, share, XD)
+            move_pairs(s, ends, parameters.T, dual, rate, share, delta)
         clear_steps(first, n, text, steps)
         row_base, weight_base = row_base + n_rows, weight_base + n_weights
     return loss, unsafe
@@ -204,33 +208,43 @@ def clear_steps(first, n, text, steps):
 
 
 @kernel
-def pair_differences(s, text, pair_number, M, dual, weight, X, XD):
-    """XD = X·M + XD minus what was observed, and minus what is in memory; returns Σ XD² over those in memory."""
+def pair_ends(pair_number, n_pairs):
+    """The labels of every label bigram: (2, label bigrams)."""
+    ends = np.zeros((2, n_pairs), np.int64)
+    for a in range(pair_number.shape[0]):
+        for b in range(pair_number.shape[1]):
+            if pair_number[a, b] >= 0:
+                ends[0, pair_number[a, b]] = a
+                ends[1, pair_number[a, b]] = b
+    return ends
+
+
+@kernel
+def pair_differences(s, text, pair_number, ends, M, dual, weight, X, delta):
+    """delta = X·M minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
     first, n, gold, square = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, 0.0
+    for k in range(delta.shape[0]):
+        delta[k] = X[u8(ends[0, k]), u8(ends[1, k])] * M[u8(ends[0, k]), u8(ends[1, k])]
     if is_certain(first, n, text.labels):
         for t in range(1, n):
-            XD[gold[first + t - 1], gold[first + t]] -= weight
-    for a in range(text.n_labels):
-        for b in range(text.n_labels):
-            k = pair_number[a, b]
+            k = pair_number[gold[first + t - 1], gold[first + t]]
             if k >= 0:
-                XD[a, b] += X[a, b] * M[a, b]
-                if dual.pairs.shape[0]:
-                    XD[a, b] -= dual.pairs[s, k]
-                    square += XD[a, b] ** 2
+                delta[k] -= weight
+    if dual.pairs.shape[0]:
+        for k in range(delta.shape[0]):
+            delta[k] -= dual.pairs[s, k]
+            square += delta[k] ** 2
     return square
 
 
 @kernel
-def move_pairs(s, text, pair_number, T, dual, rate, share, XD):
+def move_pairs(s, ends, T, dual, rate, share, delta):
     """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
-    for a in range(text.n_labels):
-        for b in range(text.n_labels):
-            k = pair_number[a, b]
-            if k >= 0:
-                if dual.pairs.shape[0]:
-                    T[a, b] += rate * XD[a, b]
-                    dual.pairs[s, k] += share * XD[a, b]
-                else:
-                    dual.squares[a, b] += XD[a, b] ** 2
-                    T[a, b] -= TRANSITION_STEP * XD[a, b] / np.sqrt(dual.squares[a, b] + 1.0)
+    for k in range(delta.shape[0]):
+        a, b = u8(ends[0, k]), u8(ends[1, k])
+        if dual.pairs.shape[0]:
+            T[a, b] += rate * delta[k]
+            dual.pairs[s, k] += share * delta[k]
+        else:
+            dual.squares[k] += delta[k] ** 2
+            T[a, b] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)

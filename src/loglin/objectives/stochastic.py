@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
 FALLING_STEPS = (1.0, 1.0, 0.8, 0.56, 0.4, 0.24)  # of gradient descent, by epoch
-DUAL_EPOCHS, MOST_EPOCHS = 8.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
+DUAL_EPOCHS, MOST_EPOCHS = 12.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
 FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fourth
 HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
 QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
@@ -198,7 +198,7 @@ class StochasticLearner:
 
     def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float) -> None:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
-        design, pairs, L = self.criterion.design, len(self.index.pairs), self.index.n_labels
+        design, pairs = self.criterion.design, len(self.index.pairs)
         lengths = np.diff(design.offsets)
         room = design.n_sentences * pairs <= ROOM_FOR_PAIRS
         residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
@@ -208,7 +208,7 @@ class StochasticLearner:
             np.zeros((design.n_sentences, pairs) if room else (0, 0), self.dtype),
             np.zeros_like(self.criterion.step_residuals),
             np.full(design.n_sentences, np.inf, np.float32),
-            np.zeros((L, L)),
+            np.zeros(pairs),
         )
         exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences

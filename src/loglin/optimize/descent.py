@@ -29,7 +29,7 @@ Outcome = TypeVar("Outcome")
 Steps = Generator[np.ndarray, tuple, Outcome]  # yields weights, is sent (value, gradient)
 WINDOW = 4  # iterations over which a gain is measured
 SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
-CAUTION = 0.2  # of tol, where a bound exists but proves too little: a small penalty makes it loose, and gains slow
+CAUTION = 0.1  # of tol, where a bound exists but proves too little: a small penalty makes it loose, and gains slow
 ROUNDING = {4: 1e-5, 8: 1e-9}  # of the value, by bytes a number: what cannot be told from nothing
 
 
@@ -212,7 +212,7 @@ class Descent:
         rounding = max(self.goal.tol, hidden)
         certain = self.goal.bound is None and self.goal.diagonal is None
         scaled = self.goal.scaled_gradient(self.here.value, self.here)
-        certain |= scaled is not None and scaled < 2 * rounding and not self.goal.certify
+        certain |= scaled is not None and scaled < CAUTION * rounding and not self.goal.certify
         if certain or self.goal.reached(self.values, self.here, rounding):
             return converged(text)
         return Stop(LIMIT, f"{text}, and {self.goal.judge(self.values, self.here)}")

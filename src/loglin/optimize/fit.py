@@ -19,12 +19,13 @@ from loglin.optimize.lbfgs import minimize
 from loglin.optimize.objective import HasCurvature, HasLearner, HasParts, Learner
 from loglin.optimize.penalties import Penalized, Penalties, shortest
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, limit
-from loglin.optimize.rescaling import Rescaled, magnitudes
+from loglin.optimize.rescaling import Rescaled, units
 from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
 from loglin.optimize.together import minimize_together
 
-POWER = 0.5  # of the Hessian's diagonal: its root errs least where features share their tokens
+POWER = 0.7  # of the Hessian's diagonal: features share their tokens, so the whole of it would be too much
 FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
+SMALL = 10_000  # weights: where there are fewer, passes take no time, and tol is smaller in proportion
 FAR_TOL = 0.2  # where no bound is known, gains far from the optimum fall more slowly than a geometric series
 
 
@@ -38,7 +39,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
     for number, (precision, most) in enumerate(phases):
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
-            scales = magnitudes(objective) if run.scaled else None
+            scales = units(objective, penalties.l2) if run.scaled else None
         if weights is None and run.warm_start and scales is None and isinstance(objective, HasLearner):
             learner = objective.learner(run.seed)
             if learner is not None:
@@ -49,12 +50,13 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
         weights = np.zeros(objective.n_features) if weights is None else weights
         most = min(most, run.max_iter) - (len(reporter.iterations) - first)
         last = number == len(phases) - 1
-        result = _minimize(objective, scales, penalties, run, weights, most, last)
+        tol = run.tol * min(1.0, objective.n_features / SMALL)
+        result = _minimize(objective, scales, penalties, run, tol, weights, most, last)
         weights, looked = result.weights, number == 0 and most == FIRST_LOOK and len(result.iterations) >= FIRST_LOOK
         reporter.evaluations += result.evaluations
         result.iterations = reporter.since(first)
         result.evaluations = max(reporter.evaluations - before, getattr(objective, "evaluations", 0))
-        exact = precision is np.float64 or run.tol >= SINGLE_PRECISION_TOL
+        exact = precision is np.float64 or tol >= SINGLE_PRECISION_TOL
         spent = len(result.iterations) >= run.max_iter or reporter.asked or result.stop.kind not in ("converged", LIMIT)
         if not looked and ((result.converged and exact) or spent):
             break
@@ -79,6 +81,7 @@ def _minimize(
     scales: np.ndarray | None,
     penalties: Penalties,
     run: Run,
+    tol: float,
     weights: np.ndarray,
     most: int,
     last: bool,
@@ -97,8 +100,8 @@ def _minimize(
                 "certify needs a convex criterion, every label certain, and l2 above 0 for every weight: elsewhere no "
                 "lower bound of the optimum is known; leave it out"
             )
-        tol = run.tol if last or bound is not None else max(run.tol, SINGLE_PRECISION_TOL)
-        tol *= 1.0 if bound is not None else FAR_TOL
+        if bound is None:
+            tol = FAR_TOL * (tol if last else max(tol, SINGLE_PRECISION_TOL))
         how: dict[str, Any] = {
             "l1": penalties.l1,
             "scale": diagonal**-POWER if run.scaled and diagonal is not None else None,

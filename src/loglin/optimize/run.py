@@ -27,7 +27,7 @@ class Run:
     seed: int = 0
     warm_start: bool = True  # stochastic epochs before L-BFGS
     scaled: bool = True  # L-BFGS in variables scaled by a guess of the Hessian
-    memory: int = 8  # steps that L-BFGS remembers
+    memory: int = 10  # steps that L-BFGS remembers
     certify: bool = False  # go on until a lower bound of the optimum proves that tol is reached
     reporter: Reporter = field(default_factory=Reporter, repr=False, compare=False)
 

@@ -30,6 +30,8 @@ from loglin.problems.penalties import instance_weights, strengths
 from loglin.problems.request import OBSERVED, Annotation, FeatureRequest
 from loglin.threads import Threads
 
+LARGEST = 1e15  # |value| of an attribute
+
 
 @dataclass(eq=False)
 class ChainProblem:
@@ -128,6 +130,7 @@ class ChainProblem:
 
     @cached_property
     def index(self) -> FeatureIndex:
+        self._check_values()
         templates, options = self._templates, self.options
         transitions = self.sequential and (templates is None or templates.transitions)
         index = build_index(self.design, self.gold, self._everything(), transitions, self.asked_order)
@@ -140,6 +143,17 @@ class ChainProblem:
         if index.n_features == 0:
             raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
         return index
+
+    def _check_values(self) -> None:
+        """Refuse values whose weights, or whose squares, single precision could not hold."""
+        tokens = self.design.tokens
+        too_large = np.flatnonzero(np.abs(tokens.values) > LARGEST)
+        if len(too_large):
+            attribute, value = int(tokens.ids[too_large[0]]), tokens.values[too_large[0]]
+            raise LoglinError(
+                f"the attribute {self.extractor.attribute_name(attribute)!r} has the value {value:g}, which is too "
+                f"large; give values between -{LARGEST:g} and {LARGEST:g}, such as this one in another unit"
+            )
 
     def _everything(self) -> Everything:
         """Where weights for all labels are wanted: everywhere, or for the templates that say so."""

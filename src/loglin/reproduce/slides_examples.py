@@ -230,7 +230,7 @@ def conditional_stoplights(threads: int | None) -> list[Row]:
     free = fit_quietly(MaxEnt(l2=0, fit_intercept=False, threads=threads), seen.X, seen.y, seen.weight)
     rows = [Row(f"{name}, no prior", "P(w | red, red)", None, None, free.model_.record["stopped"])]
     for variance in (1, 10):
-        model = seen.fit(MaxEnt(l2=1 / variance, fit_intercept=False, threads=threads))
+        model = seen.fit(MaxEnt(l2=1 / variance, fit_intercept=False, tol=1e-10, threads=threads))
         p = float(model.predict_proba(colors[-1:])[0, model.classes_.tolist().index("w")])
         rows.append(Row(f"{name}, σ² = {variance}", "P(w | red, red)", None, p, "", 6))
     return rows
