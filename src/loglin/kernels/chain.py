@@ -24,6 +24,7 @@ from loglin.kernels.sentences import is_certain, weight_of
 
 u8 = np.uint64
 LIMIT = 60.0  # a shifted score above this goes to the log domain
+FLUSH = 2000  # tokens whose label bigrams are summed in the precision of the scores; longer sums would lose digits
 
 
 class Scratch(NamedTuple):
@@ -310,14 +311,27 @@ def sentence(s, text, parameters, exponentials, second, scratch, r, out):
 
 
 @kernel
+def flush_pairs(n_labels, M, out):
+    """out.pairs += out.X·M in double precision, and out.X = 0."""
+    for i in range(n_labels):
+        for j in range(n_labels):
+            out.pairs[i, j] += np.float64(out.X[i, j]) * M[i, j]
+            out.X[i, j] = 0
+
+
+@kernel
 def posteriors(begin, end, text, parameters, exponentials, second, out):
     """Fill the residuals, expected transitions and losses of the sentences begin … end − 1.
 
     Sentences that need the log domain are marked in out.unsafe and left out.
     """
-    scratch = new_scratch(text, parameters.table)
+    scratch, met = new_scratch(text, parameters.table), 0
     for s in range(begin, end):
         first, last = text.offsets[s], text.offsets[s + 1]
+        met += last - first
+        if met > FLUSH:
+            flush_pairs(text.n_labels, exponentials.M, out)
+            met = 0
         out.unsafe[s] = False
         out.losses[s] = 0.0
         if first < last:

@@ -82,13 +82,14 @@ class ConditionalLikelihood(ChainCriterion):
         index, L, width = self.index, self.index.n_labels, self.scorer.width
         text, parameters = self.text, self.parameters(weights, x)
         exponentials = self._exponentials(parameters)
+        rounded = parameters._replace(T=_logarithms(exponentials.M[:L, :L], parameters.T))
         cube = _Cube(index, weights, self.longest, width, self.dtype) if self.order == 2 else None
         no_triples = np.zeros((0, L, L))
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
             second = cube.scratch() if cube else None
-            kernels.posteriors(begin, end, text, parameters, exponentials, second, self.filled(XD, no_triples, X))
+            kernels.posteriors(begin, end, text, rounded, exponentials, second, self.filled(XD, no_triples, X))
             return X, XD, second.X if second else no_triples
 
         pairs, triples = np.zeros((width, width)), np.zeros((L if cube else 0, L, L))
@@ -140,6 +141,17 @@ class ConditionalLikelihood(ChainCriterion):
         for size, total in zip((2, 3), (out.pairs, out.triples), strict=True):
             if size <= self.order + 1:  # both sides are in the totals, and what was given is subtracted already
                 residuals[size - 2] += total + self._given(sentences, size)
+
+
+def _logarithms(M: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """log M, so that gold labels score what the sums over all labels score; T where M = exp T left the range.
+
+    A label bigram occurs so often that the rounding of its M, counted for log Z but not for the gold labels, would
+    make float32 values jump by 1e-5 of themselves between neighboring weights.
+    """
+    with np.errstate(divide="ignore"):
+        found = np.log(M.astype(np.float64))
+    return np.where(np.isfinite(found), found, T)
 
 
 class _Cube:
