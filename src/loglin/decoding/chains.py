@@ -3,78 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
 from loglin.features.design import Design
-from loglin.features.ends import step_cells
 from loglin.features.extract import TemplateExtractor
-from loglin.features.scoring import ROW_LABELS
+from loglin.features.index import ROW_LABELS
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Attributes
 from loglin.models.chain import Model
-from loglin.structures import Chain
-from loglin.structures.lattice import Lattices, Sites
-from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads, chunks_by_size
+
+if TYPE_CHECKING:
+    from loglin.decoding.reasons import Entity, Explanation, Vote
+    from loglin.structures.chain import Chain
 
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
-
-
-@dataclass(frozen=True)
-class Vote:
-    """What one active feature says: its weight for every label that it knows."""
-
-    feature: str
-    value: float
-    votes: dict  # label → weight · value
-
-
-@dataclass(frozen=True)
-class Entity:
-    type: str
-    start: int
-    stop: int
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a token got its label."""
-
-    token: str
-    label: Any
-    probabilities: dict  # label → marginal probability
-    votes: list[Vote]  # every active feature, largest first
-    transitions: dict  # label → weight of the steps from the labels before, if there are any
-    following: dict  # label → weight of the steps to the labels after, if there are any
-
-    def __str__(self) -> str:
-        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
-        lines = [f"{self.token!r} is {self.label}"]
-        if ranked[0] != self.label:
-            lines[0] += f" in the best sequence of labels, though alone {ranked[0]} is likelier"
-            ranked = [*[y for y in ranked if y != self.label][:2], self.label]
-        rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
-        if self.transitions:
-            rows.append(("labels before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
-        if self.following:
-            rows.append(("labels after", [f"{self.following.get(y, 0.0):+.3f}" for y in ranked]))
-        rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
-        width = max(len(name) for name, _ in rows)
-        widths = [max(len(str(y)), 7) for y in ranked]
-        for name, cells in [("", ranked), *rows]:
-            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
-            lines.append(f"  {name:<{width}}  {aligned}")
-        return "\n".join(lines)
 
 
 class Decoder:
@@ -198,6 +149,8 @@ class Decoder:
     @cached_property
     def _label_model(self) -> np.ndarray | None:
         """log W of label n-grams with START and STOP, if steps depend on nothing else: what a lattice needs."""
+        from loglin.features.ends import step_cells
+
         model, base = self.model, self.model.base
         if (
             self.legal is not None
@@ -218,6 +171,9 @@ class Decoder:
 
     def _best_in_lattices(self, design: Design) -> np.ndarray:
         """The best labels among those of the dictionary: chains whose words have few labels each."""
+        from loglin.structures.lattice import Lattices, Sites
+        from loglin.structures.word_lattices import WordLattices
+
         assert self.dictionary is not None
         assert design.corpus is not None
         assert self._label_model is not None
@@ -281,6 +237,8 @@ class Decoder:
 
     def _scored_chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence with the scores of the model's features and of its base model."""
+        from loglin.structures.chain import Chain
+
         scores, L = self.scores(design), self.index.n_labels
         text, model = self._attributes(design, np.float64), self._double
         base = None
@@ -308,6 +266,8 @@ class Decoder:
 
         That is the probability of its labels followed by no continuation of it.
         """
+        from loglin.decoding.reasons import Entity
+
         labels, _ = chain.best()
         names = [str(self.model.labels[i]) for i in labels]
         found = []
@@ -329,6 +289,8 @@ class Decoder:
 
     def votes(self, design: Design, token: int) -> list[Vote]:
         """Every active feature of a token with its votes, those with the largest vote first."""
+        from loglin.decoding.reasons import Vote
+
         index, labels, weights = self.index, self.model.outcomes, self.model.weights
         found = []
         tokens = design.tokens
@@ -350,6 +312,8 @@ class Decoder:
 
     def explain(self, design: Design, words: list[str], position: int) -> Explanation:
         """Why the token at ``position`` of a design of one sentence gets its label."""
+        from loglin.decoding.reasons import Explanation
+
         n, names = len(words), self.model.labels
         if not -n <= position < n:
             raise LoglinError(

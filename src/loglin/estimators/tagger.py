@@ -6,34 +6,30 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
-from loglin.corpus.labels import Gold, PartialColumn, gold_of, gold_of_sequences
-from loglin.criteria.criterion import Criterion
-from loglin.criteria.hidden import HiddenLabels
-from loglin.decoding.chains import Decoder, Entity, Explanation
+from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
 from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
-from loglin.estimators.strength import chosen_strength, first_l2, sequences_of
-from loglin.estimators.warn import warn_of_end
-from loglin.evaluation.induced import TaggingReport
-from loglin.evaluation.sequences import Evaluation, evaluate_labels
-from loglin.evaluation.tagged_text import Labeled
-from loglin.features.attributes import AttributeExtractor
-from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
-from loglin.features.like import check_like
-from loglin.features.read import read_templates
 from loglin.models.chain import Model
-from loglin.optimize.run import Run
-from loglin.problems.chains import ChainProblem
-from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
-from loglin.threads import Threads
-from loglin.training.fit import fit
-from loglin.training.held_out import METRICS, HeldOutLabels
+
+if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger that is loaded needs none of it
+    from loglin.corpus.labels import PartialColumn
+    from loglin.criteria.criterion import Criterion
+    from loglin.criteria.hidden import HiddenLabels
+    from loglin.decoding.reasons import Entity, Explanation
+    from loglin.evaluation.induced import TaggingReport
+    from loglin.evaluation.sequences import Evaluation
+    from loglin.features.attributes import AttributeExtractor
+    from loglin.features.design import Design
+    from loglin.optimize.run import Run
+    from loglin.problems.chains import ChainProblem
+    from loglin.problems.options import ChainOptions
+    from loglin.training.held_out import HeldOutLabels
 
 
 class Tagger(WithCriterion, Estimator):
@@ -146,7 +142,7 @@ class Tagger(WithCriterion, Estimator):
     @property
     def hides_labels(self) -> bool:
         """Whether the criterion learns from text whose labels are hidden."""
-        return isinstance(self.chosen_criterion(), HiddenLabels)
+        return _hides_labels(self.chosen_criterion())
 
     @property
     def needs_some_labels(self) -> bool:
@@ -155,11 +151,14 @@ class Tagger(WithCriterion, Estimator):
 
     def check(self) -> None:
         """Refuse wrong parameters before any data are read."""
+        from loglin.features.like import check_like
+        from loglin.training.held_out import METRICS
+
         chosen = self.chosen_criterion()
         self._options(chosen, None)
         self._new_run(chosen)
         check_like(self.like)
-        if self.like is not None and isinstance(chosen, HiddenLabels):
+        if self.like is not None and _hides_labels(chosen):
             raise LoglinError(
                 f"criterion {chosen.name} learns from hidden labels, which {self.like} cannot; leave it out"
             )
@@ -187,6 +186,10 @@ class Tagger(WithCriterion, Estimator):
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
         """
+        from loglin.estimators.strength import chosen_strength
+        from loglin.estimators.warn import warn_of_end
+        from loglin.training.fit import fit
+
         self.check()
         chosen = self.chosen_criterion()
         run, X = self._new_run(chosen), X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
@@ -212,6 +215,12 @@ class Tagger(WithCriterion, Estimator):
 
     def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
         """The training problem of sentences and labels, as ``fit`` solves it."""
+        from loglin.corpus.labels import gold_of
+        from loglin.estimators.strength import sequences_of
+        from loglin.problems.chains import ChainProblem
+        from loglin.problems.options import hidden_labels, with_dictionary_labels
+        from loglin.threads import Threads
+
         chosen = self.chosen_criterion()
         sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
         options = self._options(chosen, sample_weight)
@@ -219,7 +228,7 @@ class Tagger(WithCriterion, Estimator):
         design = extractor.fit(self._input(extractor, sentences), self.min_count)
         lengths = np.diff(design.offsets).tolist()
         about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
-        if isinstance(chosen, HiddenLabels):
+        if _hides_labels(chosen):
             labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
             held = None if self.dev is None else _corpus(self.dev)
             return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
@@ -229,6 +238,9 @@ class Tagger(WithCriterion, Estimator):
         return ChainProblem(design, extractor, labels, gold, options, **about)
 
     def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
+        from loglin.estimators.strength import first_l2
+        from loglin.problems.options import ChainOptions
+
         return ChainOptions(
             l1=self.l1,
             l2=first_l2(chosen, self.l2),
@@ -245,6 +257,9 @@ class Tagger(WithCriterion, Estimator):
     def _new_extractor(
         self, sentences: Corpus | list[list], chosen: Criterion
     ) -> TemplateExtractor | AttributeExtractor:
+        from loglin.features.attributes import AttributeExtractor
+        from loglin.features.read import read_templates
+
         if self.features is not None and self.template is not None:
             raise LoglinError("give either a template or a feature function, not both")
         words = isinstance(sentences, Corpus)
@@ -253,11 +268,11 @@ class Tagger(WithCriterion, Estimator):
             if token is None:
                 raise LoglinError("there are no tokens to learn from; give at least one sentence")
             words = isinstance(token, str)
-            if isinstance(chosen, HiddenLabels) and (self.features is not None or not isinstance(token, str | tuple)):
+            if _hides_labels(chosen) and (self.features is not None or not isinstance(token, str | tuple)):
                 raise LoglinError(
                     "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
                 )
-        if isinstance(chosen, HiddenLabels) and self.template is None:
+        if _hides_labels(chosen) and self.template is None:
             order = chosen.defaults.order if self.order is None else self.order
             return TemplateExtractor(read_templates(chosen.default_template(order)))
         if self.features is not None or (self.template is None and not words):
@@ -275,6 +290,10 @@ class Tagger(WithCriterion, Estimator):
 
     def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
         """Labelled sentences as training judges itself by them."""
+        from loglin.corpus.labels import Gold, gold_of_sequences
+        from loglin.estimators.strength import sequences_of
+        from loglin.training.held_out import HeldOutLabels
+
         design = extractor.transform(self._input(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
         lengths = np.diff(design.offsets).tolist()
         sequences = [list(s) for s in sequences_of(y, lengths)]
@@ -306,7 +325,7 @@ class Tagger(WithCriterion, Estimator):
         if isinstance(X, Corpus):
             return self._decoder, self._decoder.design(X, for_best), [] if for_best else X.sentences()
         sentences = [list(sentence) for sentence in X]
-        if isinstance(self.model_.extractor, AttributeExtractor) and self.features is None:
+        if not isinstance(self.model_.extractor, TemplateExtractor) and self.features is None:
             token = next((t for s in sentences for t in s), None)
             if isinstance(token, str) and self.model_.record.get("feature_function"):
                 raise LoglinError("this model was trained with a feature function; set .features to it first")
@@ -359,6 +378,8 @@ class Tagger(WithCriterion, Estimator):
 
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
+        from loglin.evaluation.sequences import evaluate_labels
+
         return evaluate_labels([list(labels) for labels in y], self.predict(X))
 
     def evaluate_unsupervised(
@@ -369,6 +390,9 @@ class Tagger(WithCriterion, Estimator):
         ``mapping`` "many-to-one" or "one-to-one" first finds the right label that each of its labels stands for;
         ``marginals`` adds the mean probability of the right labels.
         """
+        from loglin.corpus.labels import gold_of_sequences
+        from loglin.evaluation.tagged_text import Labeled
+
         decoder, design, sentences = self._ready(X)
         sequences = [list(labels) for labels in y]
         flat = [label for labels in sequences for label in labels]
@@ -408,6 +432,13 @@ class Tagger(WithCriterion, Estimator):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
         tagger.label_weights = by_label(tagger.label_weights, model.labels)
         return tagger._adopt(model)
+
+
+def _hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
+    """Whether a criterion learns from text whose labels are hidden."""
+    from loglin.criteria.hidden import HiddenLabels
+
+    return isinstance(chosen, HiddenLabels)
 
 
 def _corpus(sentences: Any) -> Corpus:
