@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 
 import loglin.criteria
 from loglin.criteria.criterion import REGISTRY, Criterion
@@ -24,6 +25,7 @@ FIRST = {
 }  # the defaults of estimators
 
 
+@cache
 def _modules() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(loglin.criteria.__path__)]
 

@@ -346,24 +346,21 @@ class Tagger(WithCriterion, Estimator):
     def predict_proba(self, X: Iterable) -> list[np.ndarray]:
         """For every sentence the marginal probabilities (tokens, labels), labels as in ``classes_``."""
         decoder, design, _ = self._ready(X)
-        return [chain.marginals() for chain in decoder.chains(design)]
+        rows = decoder.marginals(design)
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
     def predict_marginals(self, X: Iterable) -> list[list[dict]]:
         """For every token a dict from label to marginal probability."""
+        decoder, design, _ = self._ready(X)
         names = self.classes_
-        return [
-            [dict(zip(names, row, strict=True)) for row in marginals.tolist()] for marginals in self.predict_proba(X)
-        ]
+        rows = [dict(zip(names, row, strict=False)) for row in decoder.marginals(design).tolist()]
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
     def predict_nbest(self, X: Iterable, k: int = 5) -> list[list[tuple[list, float]]]:
         """For every sentence its k best label sequences, each with its probability, best first."""
         decoder, design, _ = self._ready(X)
-        found = []
-        for chain in decoder.chains(design):
-            total = chain.partition()
-            ranked = [([self.classes_[i] for i in y], float(np.exp(s - total))) for y, s in chain.nbest(k)]
-            found.append(ranked)
-        return found
+        name = self.classes_.__getitem__
+        return [[(list(map(name, y.tolist())), p) for y, p in ranked] for ranked in decoder.nbest(design, k)]
 
     def entities(self, X: Iterable) -> list[list[Entity]]:
         """The entities of the best sequence, each with the exact probability of its span."""
