@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +20,12 @@ from loglin.models.chain import Model
 if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger that is loaded needs none of it
     from loglin.corpus.labels import PartialColumn
     from loglin.criteria.criterion import Criterion
-    from loglin.criteria.hidden import HiddenLabels
     from loglin.decoding.reasons import Entity, Explanation
     from loglin.evaluation.induced import TaggingReport
     from loglin.evaluation.sequences import Evaluation
-    from loglin.features.attributes import AttributeExtractor
     from loglin.features.design import Design
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
-    from loglin.problems.options import ChainOptions
     from loglin.training.held_out import HeldOutLabels
 
 
@@ -142,7 +139,9 @@ class Tagger(WithCriterion, Estimator):
     @property
     def hides_labels(self) -> bool:
         """Whether the criterion learns from text whose labels are hidden."""
-        return _hides_labels(self.chosen_criterion())
+        from loglin.estimators.tagger_problem import hides_labels
+
+        return hides_labels(self.chosen_criterion())
 
     @property
     def needs_some_labels(self) -> bool:
@@ -151,19 +150,11 @@ class Tagger(WithCriterion, Estimator):
 
     def check(self) -> None:
         """Refuse wrong parameters before any data are read."""
-        from loglin.features.like import check_like
-        from loglin.training.held_out import METRICS
+        from loglin.estimators.tagger_problem import check_parameters
 
         chosen = self.chosen_criterion()
-        self._options(chosen, None)
+        check_parameters(self, chosen)
         self._new_run(chosen)
-        check_like(self.like)
-        if self.like is not None and _hides_labels(chosen):
-            raise LoglinError(
-                f"criterion {chosen.name} learns from hidden labels, which {self.like} cannot; leave it out"
-            )
-        if self.dev_metric not in METRICS:
-            raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
 
     @property
     def chosen_tol(self) -> float:
@@ -215,73 +206,12 @@ class Tagger(WithCriterion, Estimator):
 
     def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
         """The training problem of sentences and labels, as ``fit`` solves it."""
-        from loglin.corpus.labels import gold_of
-        from loglin.estimators.strength import sequences_of
-        from loglin.problems.chains import ChainProblem
-        from loglin.problems.options import hidden_labels, with_dictionary_labels
-        from loglin.threads import Threads
+        from loglin.estimators.tagger_problem import problem_of
 
-        chosen = self.chosen_criterion()
-        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
-        options = self._options(chosen, sample_weight)
-        extractor = self._new_extractor(sentences, chosen)
-        design = extractor.fit(self._input(extractor, sentences), self.min_count)
-        lengths = np.diff(design.offsets).tolist()
-        about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
-        if _hides_labels(chosen):
-            labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
-            held = None if self.dev is None else _corpus(self.dev)
-            return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
-        if y is None:
-            raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
-        labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
-        return ChainProblem(design, extractor, labels, gold, options, **about)
+        return problem_of(self, X, y, sample_weight)
 
-    def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
-        from loglin.estimators.strength import first_l2
-        from loglin.problems.options import ChainOptions
-
-        return ChainOptions(
-            l1=self.l1,
-            l2=first_l2(chosen, self.l2),
-            order=chosen.defaults.order if self.order is None else self.order,
-            all_features=self.all_features,
-            all_pairs=self.all_pairs,
-            by_value=self.like == "crfsuite",
-            cutoff=self.cutoff,
-            dictionary=self.dictionary,
-            label_weights=self.label_weights,
-            instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
-        )
-
-    def _new_extractor(
-        self, sentences: Corpus | list[list], chosen: Criterion
-    ) -> TemplateExtractor | AttributeExtractor:
-        from loglin.features.attributes import AttributeExtractor
-        from loglin.features.read import read_templates
-
-        if self.features is not None and self.template is not None:
-            raise LoglinError("give either a template or a feature function, not both")
-        words = isinstance(sentences, Corpus)
-        if not isinstance(sentences, Corpus):
-            token = next((t for sentence in sentences for t in sentence), None)
-            if token is None:
-                raise LoglinError("there are no tokens to learn from; give at least one sentence")
-            words = isinstance(token, str)
-            if _hides_labels(chosen) and (self.features is not None or not isinstance(token, str | tuple)):
-                raise LoglinError(
-                    "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
-                )
-        if _hides_labels(chosen) and self.template is None:
-            order = chosen.defaults.order if self.order is None else self.order
-            return TemplateExtractor(read_templates(chosen.default_template(order)))
-        if self.features is not None or (self.template is None and not words):
-            if self.like not in (None, "crfsuite"):
-                raise LoglinError(f"like is {self.like!r}, which takes templates; give one, or like='crfsuite'")
-            return AttributeExtractor()
-        return TemplateExtractor(read_templates(self.template, self.like))
-
-    def _input(self, extractor: Any, sentences: Any) -> Any:
+    def input_of(self, extractor: Any, sentences: Any) -> Any:
+        """Sentences as an extractor takes them: a corpus, or attributes."""
         if isinstance(sentences, Corpus):
             return sentences
         if isinstance(extractor, TemplateExtractor):
@@ -290,17 +220,9 @@ class Tagger(WithCriterion, Estimator):
 
     def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
         """Labelled sentences as training judges itself by them."""
-        from loglin.corpus.labels import Gold, gold_of_sequences
-        from loglin.estimators.strength import sequences_of
-        from loglin.training.held_out import HeldOutLabels
+        from loglin.estimators.tagger_problem import held_out_of
 
-        design = extractor.transform(self._input(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
-        lengths = np.diff(design.offsets).tolist()
-        sequences = [list(s) for s in sequences_of(y, lengths)]
-        names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
-        _, gold = gold_of_sequences(sequences, lengths, names)
-        certain = Gold.certain(gold.codes, len(names))
-        return HeldOutLabels(design, certain, names, self.dev_metric, threads=self.threads)
+        return held_out_of(self, extractor, labels, X, y)
 
     def _saved(self, extractor: Any) -> dict[str, Any]:
         """Parameters that a file keeps in another form than they were given in."""
@@ -329,7 +251,7 @@ class Tagger(WithCriterion, Estimator):
             token = next((t for s in sentences for t in s), None)
             if isinstance(token, str) and self.model_.record.get("feature_function"):
                 raise LoglinError("this model was trained with a feature function; set .features to it first")
-        design = self._decoder.design(self._input(self.model_.extractor, sentences), for_best)
+        design = self._decoder.design(self.input_of(self.model_.extractor, sentences), for_best)
         return self._decoder, design, sentences
 
     def predict(self, X: Iterable) -> list[list]:
@@ -429,17 +351,6 @@ class Tagger(WithCriterion, Estimator):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
         tagger.label_weights = by_label(tagger.label_weights, model.labels)
         return tagger._adopt(model)
-
-
-def _hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
-    """Whether a criterion learns from text whose labels are hidden."""
-    from loglin.criteria.hidden import HiddenLabels
-
-    return isinstance(chosen, HiddenLabels)
-
-
-def _corpus(sentences: Any) -> Corpus:
-    return sentences if isinstance(sentences, Corpus) else from_sentences([list(s) for s in sentences], "dev")
 
 
 def _word(token: object) -> str:
