@@ -33,8 +33,8 @@ def hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
 
 def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     """Refuse wrong parameters before any data are read."""
-    _options(tagger, chosen, None)
     check_like(tagger.like)
+    _options(tagger, chosen, None)
     if tagger.like is not None and hides_labels(chosen):
         raise LoglinError(
             f"criterion {chosen.name} learns from hidden labels, which {tagger.like} cannot; leave it out"
