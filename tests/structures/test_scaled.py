@@ -26,7 +26,7 @@ def arrays_of(seed, T, L, order, per_step, scale=1.0, forbidden=0.0):
 def in_logs(arrays) -> Chain:
     """The chain with sums in the log domain alone."""
     chain = Chain(*arrays)
-    chain.__dict__.update(_sums=None, _posteriors=None)
+    chain.__dict__.update(_sums=None, _scaled_partition=None)
     return chain
 
 
@@ -47,7 +47,7 @@ def test_scaled_sums_equal_enumeration(seed, T, L, kind, scale, forbidden):
     chain, listing = Chain(*arrays), oracle.chain(*arrays)
     np.testing.assert_allclose(chain.partition(), oracle.log_partition(listing), **CLOSE)
     if not listing:
-        assert chain._sums is None
+        assert chain._scaled_partition is None
         return
     np.testing.assert_allclose(chain.marginals(), oracle.node_marginals(listing, T, L), **CLOSE)
     rng = np.random.default_rng(seed)
@@ -60,7 +60,7 @@ def test_scaled_sums_equal_enumeration(seed, T, L, kind, scale, forbidden):
 @pytest.mark.parametrize(("order", "per_step"), KINDS)
 def test_ordinary_scores_are_summed_in_scaled_probabilities(order, per_step):
     chain = Chain(*arrays_of(0, 6, 3, order, per_step, scale=5.0))
-    assert chain._posteriors is not None
+    assert chain._sums is not None
 
 
 @pytest.mark.parametrize(("order", "per_step"), KINDS)
@@ -68,7 +68,7 @@ def test_ordinary_scores_are_summed_in_scaled_probabilities(order, per_step):
 def test_huge_scores_are_summed_in_the_log_domain(order, per_step, scale):
     arrays = arrays_of(0, 5, 3, order, per_step, scale=scale)
     chain, listing = Chain(*arrays), oracle.chain(*arrays)
-    assert chain._sums is None
+    assert chain._scaled_partition is None
     np.testing.assert_allclose(chain.partition(), oracle.log_partition(listing), rtol=1e-12)
     np.testing.assert_allclose(chain.marginals(), oracle.node_marginals(listing, 5, 3), atol=1e-9)
 
@@ -87,7 +87,7 @@ def test_what_sinks_below_all_numbers_and_comes_back_is_seen(order, late):
     share = 0.5 if late else np.exp(-5.0 * T / 2) / (1 + np.exp(-5.0 * T / 2))
     np.testing.assert_allclose(chain.marginals()[:, 1], share, atol=1e-9)
     np.testing.assert_allclose(chain.partition(), np.log(2.0) if late else 0.0, atol=1e-9)
-    assert chain._sums is None
+    assert chain._scaled_partition is None
 
 
 @settings(max_examples=25, deadline=None)

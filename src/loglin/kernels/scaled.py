@@ -39,20 +39,13 @@ class Links(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Forward sums of a sentence."""
+    """Sums of a sentence, forward and backward; H = 1 in first order."""
 
-    total: float  # log Z; NaN if it is not safe
     e: np.ndarray  # (T, W)
-    a: np.ndarray  # (T, W), or (T·H, W) in second order
+    a: np.ndarray  # (T·H, W)
     c: np.ndarray  # (T,)
-
-
-class Posteriors(NamedTuple):
-    """Backward sums of a sentence."""
-
-    safe: bool
+    b: np.ndarray  # (T·H, W), in second order G of kernels/second.py
     nodes: np.ndarray  # (T, W) p(y_t = j)
-    G: np.ndarray  # (T·H, W) as in kernels/second.py, (0, W) in first order
 
 
 @kernel
@@ -89,11 +82,10 @@ def vanishes(a, c, rows):
 
 
 @kernel
-def forward_sums(scores, links):
-    """log Z and what leads to it; the sentence has at least one token."""
+def forward_sums(scores, links, sums):
+    """log Z of a sentence of at least one token, NaN if it is not safe; fills e, a and c of the sums."""
     T, L = scores.shape
-    width, H = links.S.shape[1], links.C.shape[0] // L
-    e, a, c = np.empty((T, width)), np.empty((T * max(H, 1), width)), np.empty(T)
+    H, e, a, c = links.C.shape[0] // L, sums.e, sums.a, sums.c
     total = exponentiate(scores, RANGE - links.range, e)
     if total == total:
         if H:
@@ -103,26 +95,34 @@ def forward_sums(scores, links):
         total += links.tops[0] * (T - 1) + links.tops[1] * max(T - 2, 0)
         if not abs(total) < np.inf or vanishes(a, c, max(H, 1)):
             total = np.nan
-    return Sums(total, e, a, c)
+    return total
 
 
 @kernel
 def backward_sums(n_labels, links, sums):
-    """Probabilities of labels, from forward sums that are safe."""
-    T, width = sums.e.shape
-    H = links.C.shape[0] // n_labels
-    b, nodes = np.zeros((T * max(H, 1), width)), np.empty((T, width))
+    """Fill b, zero before, and nodes from forward sums that are safe; return whether they are safe, too."""
+    e, a, c, b, nodes = sums
+    T, H = e.shape[0], links.C.shape[0] // n_labels
     if H:
-        backward_pairs(T, n_labels, sums.e, links.S, links.per_token, links.CT, H, sums.a, sums.c, b, nodes)
+        backward_pairs(T, n_labels, e, links.S, links.per_token, links.CT, H, a, c, b, nodes)
     else:
-        backward(T, n_labels, sums.e, links.S, links.ST, links.per_token, sums.a, sums.c, b, nodes)
+        backward(T, n_labels, e, links.S, links.ST, links.per_token, a, c, b, nodes)
     safe = True
     for t in range(T):
         one = 0.0
         for j in range(n_labels):
             one += nodes[t, j]
         safe &= abs(one - 1) < 1e-9  # labels that cannot be reached may have brought infinities
-    return Posteriors(safe, nodes, b[: T * H])
+    return safe
+
+
+@kernel
+def new_sums(T, width, H):
+    """Room for the sums of a sentence of T tokens."""
+    rows = T * H
+    return Sums(
+        np.empty((T, width)), np.empty((rows, width)), np.empty(T), np.zeros((rows, width)), np.empty((T, width))
+    )
 
 
 @kernel
@@ -137,21 +137,20 @@ def sum_sentences(begin, end, offsets, scores, links, totals, nodes):
         totals[s] = 0.0
         if first == last:
             continue
-        sums = forward_sums(scores[first:last], links)
-        totals[s] = sums.total
-        if nodes.shape[0] and sums.total == sums.total:
-            posteriors = backward_sums(L, links, sums)
-            if not posteriors.safe:
+        sums = new_sums(last - first, links.S.shape[1], max(links.C.shape[0] // L, 1))
+        totals[s] = forward_sums(scores[first:last], links, sums)
+        if nodes.shape[0] and totals[s] == totals[s]:
+            if not backward_sums(L, links, sums):
                 totals[s] = np.nan
             for t in range(last - first):
                 for j in range(L):
-                    nodes[first + t, j] = posteriors.nodes[t, j]
+                    nodes[first + t, j] = sums.nodes[t, j]
 
 
 # With x_t the part of α_t that is inside the mask, and v_t = p(y_t) / α_t: p(span) = Σ_j x_last[j]·v_last[j]. x is α of
 # a chain that begins at ``start``, scaled by its own c′: x_last = α′_last·Π_{start ≤ t < last} c_t / c′_t.
 @kernel
-def span_sum(start, allowed, links, sums, posteriors):  # allowed (k, L) bool, k > 0
+def span_sum(start, allowed, links, sums):  # allowed (k, L) bool, k > 0
     """Probability that the labels from ``start`` on are allowed, in a chain of first order."""
     k, L = allowed.shape
     width, last = links.S.shape[1], start + k - 1
@@ -170,13 +169,13 @@ def span_sum(start, allowed, links, sums, posteriors):  # allowed (k, L) bool, k
         factor += np.log(sums.c[start + i] / c[i])
     for j in range(L):
         if a[k - 1, j] > 0:
-            total += a[k - 1, j] * (posteriors.nodes[last, j] / sums.a[last, j])
+            total += a[k - 1, j] * (sums.nodes[last, j] / sums.a[last, j])
     return total * np.exp(factor)
 
 
 # The same over pairs of labels, from the begin of the sentence on: v_t[a, b] = G_t[a, b] / (e_t[b]·M[a, b]).
 @kernel
-def span_sum_of_pairs(start, allowed, links, sums, posteriors):  # allowed (k, L) bool, k > 0
+def span_sum_of_pairs(start, allowed, links, sums):  # allowed (k, L) bool, k > 0
     """Probability that the labels from ``start`` on are allowed, in a chain of second order."""
     k, L = allowed.shape
     width, H, last = links.S.shape[1], links.C.shape[0] // L, start + k - 1
@@ -192,18 +191,18 @@ def span_sum_of_pairs(start, allowed, links, sums, posteriors):  # allowed (k, L
     if last == 0:
         for j in range(L):
             if a[L, j] > 0:
-                total += a[L, j] * (posteriors.nodes[0, j] / sums.a[L, j])
+                total += a[L, j] * (sums.nodes[0, j] / sums.a[L, j])
         return total
     for i in range(L):
         for j in range(L):
             if a[last * H + i, j] > 0:
                 step = sums.e[last, j] * links.S[last * width * links.per_token + i, j]
-                total += a[last * H + i, j] * (posteriors.G[last * H + i, j] / step)
+                total += a[last * H + i, j] * (sums.b[last * H + i, j] / step)
     return total * np.exp(factor)
 
 
 @kernel
-def span_sums(starts, ptr, allowed, links, sums, posteriors, out):  # (n,), (n + 1,), (ptr[n], L) bool; out (n,)
+def span_sums(starts, ptr, allowed, links, sums, out):  # (n,), (n + 1,), (ptr[n], L) bool; out (n,)
     """out[i] = probability that the labels from starts[i] on lie in allowed[ptr[i]], …, allowed[ptr[i + 1] − 1]."""
     for i in range(starts.shape[0]):
         inside = allowed[ptr[i] : ptr[i + 1]]
@@ -211,7 +210,7 @@ def span_sums(starts, ptr, allowed, links, sums, posteriors, out):  # (n,), (n +
             out[i] = 1.0
             continue
         if links.C.shape[0]:
-            found = span_sum_of_pairs(starts[i], inside, links, sums, posteriors)
+            found = span_sum_of_pairs(starts[i], inside, links, sums)
         else:
-            found = span_sum(starts[i], inside, links, sums, posteriors)
+            found = span_sum(starts[i], inside, links, sums)
         out[i] = min(found, 1.0) if abs(found) < np.inf else 0.0  # NaN where nothing inside is possible

@@ -18,7 +18,7 @@ import numpy as np
 
 from loglin.errors import LoglinError
 from loglin.kernels import logspace, ranked, scaled, search
-from loglin.kernels.scaled import Posteriors, Sums
+from loglin.kernels.scaled import Sums
 from loglin.structures.links import Steps
 from loglin.structures.local import checked_scores, restricted_scores
 
@@ -89,14 +89,14 @@ class Chain:
 
     def partition(self) -> float:
         """log Z; -inf if no sequence is possible."""
-        if self._sums is not None:
-            return self._sums.total
+        if self._scaled_partition is not None:
+            return self._scaled_partition
         return float(logspace.log_partition(self._alpha))
 
     def marginals(self) -> np.ndarray:
         """Probability of each label at each position: (T, L)."""
-        if self._posteriors is not None:
-            return self._posteriors.nodes[:, : self.scores.shape[1]].copy()
+        if self._sums is not None:
+            return self._sums.nodes[:, : self.scores.shape[1]].copy()
         logz = self._log_partition()
         nodes = np.empty_like(self.scores)
         logspace.node_marginals(self._alpha, self._beta, logz, nodes)
@@ -193,14 +193,13 @@ class Chain:
     def span_probabilities(self, starts: Sequence[int], allowed: Sequence[np.ndarray]) -> list[float]:
         """``span_probability`` of several spans, which lie inside the sentence."""
         self._possible_partition()
-        if self._sums is None or self._posteriors is None:
+        if self._sums is None:
             return [self._log_span(start, inside) for start, inside in zip(starts, allowed, strict=True)]
         found, ptr = np.empty(len(starts)), np.zeros(len(starts) + 1, np.int64)
         np.cumsum([len(inside) for inside in allowed], out=ptr[1:])
         inside = np.concatenate([*allowed, np.empty((0, self.scores.shape[1]), bool)])
         with np.errstate(all="ignore"):
-            sums = (self._steps.links, self._sums, self._posteriors)
-            scaled.span_sums(np.array(starts, np.int64), ptr, inside, *sums, found)
+            scaled.span_sums(np.array(starts, np.int64), ptr, inside, self._steps.links, self._sums, found)
         return found.tolist()
 
     def _log_span(self, start: int, allowed: np.ndarray) -> float:
@@ -237,23 +236,31 @@ class Chain:
         return Steps(self.transitions.reshape(-1, L, L), trigrams, self.transitions.ndim == 3)
 
     @cached_property
-    def _sums(self) -> Sums | None:
-        """Forward sums in scaled probabilities; None where only the log domain is safe."""
+    def _room(self) -> Sums:
+        """Where sums in scaled probabilities stand; forward ones once the partition is known."""
+        T, links = len(self.scores), self._steps.links
+        width, rows = links.S.shape[1], T * max(len(links.C) // self.scores.shape[1], 1)
+        e, nodes = np.empty((2, T, width))
+        return Sums(e, np.empty((rows, width)), np.empty(T), np.zeros((rows, width)), nodes)
+
+    @cached_property
+    def _scaled_partition(self) -> float | None:
+        """log Z in scaled probabilities; None where only the log domain is safe."""
         links = self._steps.links
         if not len(self.scores) or links.range >= scaled.RANGE:
             return None
         with np.errstate(all="ignore"):  # without the JIT, where nothing is possible
-            sums = scaled.forward_sums(self.scores, links)
-        return None if math.isnan(sums.total) else sums
+            total = float(scaled.forward_sums(self.scores, links, self._room))
+        return None if math.isnan(total) else total
 
     @cached_property
-    def _posteriors(self) -> Posteriors | None:
-        """Backward sums in scaled probabilities; None where only the log domain is safe."""
-        if self._sums is None:
+    def _sums(self) -> Sums | None:
+        """Sums in scaled probabilities, forward and backward; None where only the log domain is safe."""
+        if self._scaled_partition is None:
             return None
         with np.errstate(all="ignore"):
-            posteriors = scaled.backward_sums(self.scores.shape[1], self._steps.links, self._sums)
-        return posteriors if posteriors.safe else None
+            safe = scaled.backward_sums(self.scores.shape[1], self._steps.links, self._room)
+        return self._room if safe else None
 
     @cached_property
     def _alpha(self) -> np.ndarray:  # (T, H, L)
