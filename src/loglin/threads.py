@@ -9,10 +9,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 CHUNKS = 16
@@ -27,11 +30,16 @@ class Threads:
 
     def __init__(self, n: int | None = None):
         self.n = n or available_cores()
-        self._pool = ThreadPoolExecutor(self.n - 1) if self.n > 1 else None
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor
+
+        return ThreadPoolExecutor(self.n - 1)
 
     def map(self, function: Callable[..., Result], chunks: Sequence[tuple[int, int]]) -> list[Result]:
         """[function(begin, end) for each chunk], in order."""
-        if self._pool is None or len(chunks) < 2:
+        if self.n < 2 or len(chunks) < 2:
             return [function(b, e) for b, e in chunks]
         results: list = [None] * len(chunks)
         todo = iter(range(len(chunks)))  # shared: each thread takes the next chunk that is left

@@ -404,7 +404,7 @@ def test_a_wider_beam_is_never_worse_at_its_end():
 def test_constraint_with_every_way_to_decode(taggers, criterion, beam):
     model = taggers[criterion].model_
     decoder = Decoder(model, constrain="bio", decoding={"beam": beam})
-    design = decoder.design(taggers[criterion]._input(model.extractor, TEST[0]))
+    design = decoder.design(taggers[criterion].input_of(model.extractor, TEST[0]))
     found = [model.labels[c] for c in decoder.best(design).tolist()]
     free = [model.labels[c] for c in Decoder(model, decoding={"beam": beam}).best(design).tolist()]
     legal = True

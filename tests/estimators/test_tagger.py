@@ -52,7 +52,7 @@ def test_predictions_fit_together(tagger):
 def test_entities_have_exact_probabilities(tagger):
     sentence = TEST[0][0][:6]
     chain = next(
-        tagger._decoder.chains(tagger.model_.extractor.transform(tagger._input(tagger.model_.extractor, [sentence])))
+        tagger._decoder.chains(tagger.model_.extractor.transform(tagger.input_of(tagger.model_.extractor, [sentence])))
     )
     names, weights = tagger.classes_, {}
     for y in itertools.product(range(len(names)), repeat=2):  # the sum by hand, over the first two tokens
@@ -70,7 +70,7 @@ def test_entities_have_exact_probabilities(tagger):
 def test_explanation_adds_up(tagger):
     sentence = TEST[0][0]
     explanation = tagger.explain(sentence, 1)
-    design = tagger.model_.extractor.transform(tagger._input(tagger.model_.extractor, [sentence]))
+    design = tagger.model_.extractor.transform(tagger.input_of(tagger.model_.extractor, [sentence]))
     scores = tagger._decoder.scores(design)[1]
     for i, label in enumerate(tagger.classes_):
         assert sum(v.votes.get(label, 0.0) for v in explanation.votes) == pytest.approx(scores[i], abs=1e-5)

@@ -1,16 +1,16 @@
-"""The Viterbi of rows against the one in the log domain."""
+"""The Viterbi of rows against the one of any chain."""
 
 import numpy as np
 import pytest
 
-from loglin.kernels.logspace import best_path
+from loglin.kernels.ranked import best_path
 from loglin.kernels.rows import padded
 from loglin.kernels.viterbi import viterbi
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
 @pytest.mark.parametrize("n_labels", [1, 5, 9, 33])
-def test_rows_find_the_path_of_the_log_domain(n, n_labels):
+def test_rows_find_the_path_of_any_chain(n, n_labels):
     rng, width = np.random.default_rng(n * n_labels), padded(n_labels)
     scores, T = rng.normal(size=(n, n_labels)), rng.normal(size=(n_labels, n_labels))
     T[rng.random(T.shape) < 0.1] = -np.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import signal
@@ -68,6 +69,8 @@ def main() -> None:
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on numbers that overflow: results are checked
         warnings.simplefilter("ignore", UserWarning)  # of training that did not converge: summaries say it
     signal.signal(signal.SIGTERM, _end)
+    # Imports make many objects and no garbage: looking for some, now and at the end, is an eighth of a short command.
+    gc.set_threshold(100_000)
     try:
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
@@ -89,6 +92,8 @@ def main() -> None:
         _fail(f"{error.strerror or error}; free some space or choose another place", 1)
     except MemoryError:
         _fail("there is not enough memory; use fewer features (min_count) or less data", 1)
+    finally:
+        gc.freeze()
 
 
 def _give_up_output() -> None:

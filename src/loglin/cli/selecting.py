@@ -14,8 +14,6 @@ GRID = ("l1", "l2", "tol", "cutoff", "seed")  # what --grid may name besides set
 
 def grid_of(given: dict, criterion: Criterion) -> dict[str, list]:
     """What --grid names, with its values, or an error before anything is trained."""
-    from loglin.training.selection import check_grid, separated
-
     grid: dict[str, list] = {}
     for text in given["grid"]:
         name, equals, values = text.partition("=")
@@ -26,6 +24,8 @@ def grid_of(given: dict, criterion: Criterion) -> dict[str, list]:
         raise LoglinError("--gold is for the trials of --grid; give --grid too, or judge the model with loglin eval")
     if not grid:
         return grid
+    from loglin.training.selection import check_grid, separated
+
     check_grid(grid, criterion, given["dev"])
     inside, outside = separated(grid, criterion)
     unknown = [name for name in outside if name not in GRID] + ["labels"] * ("labels" in inside)

@@ -18,11 +18,14 @@ class CriterionChoice(shared.RegistryChoice):
 
     def __init__(self, *structures: str):
         super().__init__(lambda: dict.fromkeys(name for structure in structures for name in _criteria(structure)))
+        self.structures = structures
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
         """The name; a wrong one is answered with those that there are."""
-        if value not in (known := self.choices):
-            raise LoglinError(f"no criterion is called {value!r}; there are {', '.join(known)}")
+        from loglin.criteria.registry import named
+
+        if not any(named(value, structure) for structure in self.structures):
+            raise LoglinError(f"no criterion is called {value!r}; there are {', '.join(self.choices)}")
         return value
 
 
@@ -129,7 +132,9 @@ def tol(default: float | None, told: str = "") -> Callable:
 
 
 certify = click.option(
-    "--certify", is_flag=True, help="Go on until a lower bound of the optimum proves that --tol is reached (default: 0.1 %)."
+    "--certify",
+    is_flag=True,
+    help="Go on until a lower bound of the optimum proves --tol (default 0.1 %).",
 )
 
 

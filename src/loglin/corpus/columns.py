@@ -142,9 +142,11 @@ def encode_strings(strings: Sequence[str]) -> Column:
     """Number strings in order of first occurrence."""
     joined = "\0".join(strings).encode("utf-8", "surrogatepass")
     text = np.frombuffer(bytearray(joined), np.uint8)
-    cuts = np.flatnonzero(text == 0)
+    (cuts,) = (text == 0).nonzero()
     if len(cuts) == len(strings) - 1:
-        return encode_slices(text, np.concatenate([[0], cuts + 1]), np.append(cuts, len(text)))
+        bounds = np.empty(len(strings) + 1, np.int64)
+        bounds[0], bounds[1:-1], bounds[-1] = -1, cuts, len(text)
+        return encode_slices(text, bounds[:-1] + 1, bounds[1:])
     numbers: dict[str, int] = {}  # there are no strings, or one has the character that separates them
     codes = np.fromiter((numbers.setdefault(s, len(numbers)) for s in strings), np.int32, len(strings))
     return Column(codes, Vocabulary.of(numbers))

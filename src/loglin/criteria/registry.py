@@ -1,7 +1,8 @@
 """The criteria by name: one registry over all structures.
 
-Every module of this folder is looked at once, when a criterion is first asked for; a subclass of ``Criterion`` that has
-a name is in the registry from then on. So a new criterion is one file here, and nothing else.
+A subclass of ``Criterion`` that has a name is in the registry once its module is imported. Asked for one, the registry
+looks into the module of its name first; asked for all, or for one that is not there, into every module of this folder.
+So a new criterion is one file here, and nothing else.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from functools import cache
 
 import loglin.criteria
 from loglin.criteria.criterion import REGISTRY, Criterion
@@ -23,21 +25,34 @@ FIRST = {
 }  # the defaults of estimators
 
 
+@cache
+def _modules() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(loglin.criteria.__path__)]
+
+
 def criteria(structure: str) -> dict[str, type[Criterion]]:
     """The criteria for a structure by name, the default one first."""
-    for module in pkgutil.iter_modules(loglin.criteria.__path__):
-        importlib.import_module(f"loglin.criteria.{module.name}")
+    for module in _modules():
+        importlib.import_module(f"loglin.criteria.{module}")
     found = {name: kind for (where, name), kind in REGISTRY.items() if where == structure}
     return dict(sorted(found.items(), key=lambda item: (item[0] != FIRST[structure], item[0])))
+
+
+def named(name: str, structure: str) -> type[Criterion] | None:
+    """The criterion of that name for a structure, if there is one."""
+    module = str(name).replace("-", "_")
+    if (structure, name) not in REGISTRY and module in _modules():
+        importlib.import_module(f"loglin.criteria.{module}")
+    return REGISTRY.get((structure, name)) or criteria(structure).get(name)
 
 
 def criterion(given: str | Criterion, structure: str, settings: Mapping | None = None) -> Criterion:
     """The criterion that a user names, or has made, with these settings."""
     if not isinstance(given, Criterion):
-        known = criteria(structure)
-        if given not in known:
-            raise LoglinError(f"no criterion is called {given!r}; there are {', '.join(known)}")
-        given = known[given]()
+        found = named(given, structure)
+        if found is None:
+            raise LoglinError(f"no criterion is called {given!r}; there are {', '.join(criteria(structure))}")
+        given = found()
     if structure not in given.structures:
         raise LoglinError(
             f"criterion {given.name} ({type(given).__name__}) is not for this model; there are "

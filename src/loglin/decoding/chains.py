@@ -3,78 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.corpus import schemes
 from loglin.errors import LoglinError
 from loglin.features.design import Design
-from loglin.features.ends import step_cells
 from loglin.features.extract import TemplateExtractor
-from loglin.features.scoring import ROW_LABELS
+from loglin.features.index import ROW_LABELS
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Attributes
 from loglin.models.chain import Model
-from loglin.structures import Chain
-from loglin.structures.lattice import Lattices, Sites
-from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads, chunks_by_size
 
+if TYPE_CHECKING:
+    from loglin.decoding.reasons import Entity, Explanation, Vote
+    from loglin.decoding.scored_text import ScoredText
+    from loglin.structures.chain import Chain
+    from loglin.structures.links import Steps
+
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
-FLOOR = -700.0  # what a base model holds impossible is very unlikely, so that every sentence has some labels
-
-
-@dataclass(frozen=True)
-class Vote:
-    """What one active feature says: its weight for every label that it knows."""
-
-    feature: str
-    value: float
-    votes: dict  # label → weight · value
-
-
-@dataclass(frozen=True)
-class Entity:
-    type: str
-    start: int
-    stop: int
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a token got its label."""
-
-    token: str
-    label: Any
-    probabilities: dict  # label → marginal probability
-    votes: list[Vote]  # every active feature, largest first
-    transitions: dict  # label → weight of the steps from the labels before, if there are any
-    following: dict  # label → weight of the steps to the labels after, if there are any
-
-    def __str__(self) -> str:
-        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
-        lines = [f"{self.token!r} is {self.label}"]
-        if ranked[0] != self.label:
-            lines[0] += f" in the best sequence of labels, though alone {ranked[0]} is likelier"
-            ranked = [*[y for y in ranked if y != self.label][:2], self.label]
-        rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
-        if self.transitions:
-            rows.append(("labels before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
-        if self.following:
-            rows.append(("labels after", [f"{self.following.get(y, 0.0):+.3f}" for y in ranked]))
-        rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
-        width = max(len(name) for name, _ in rows)
-        widths = [max(len(str(y)), 7) for y in ranked]
-        for name, cells in [("", ranked), *rows]:
-            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
-            lines.append(f"  {name:<{width}}  {aligned}")
-        return "\n".join(lines)
 
 
 class Decoder:
@@ -99,9 +50,10 @@ class Decoder:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
         self.transitions = self.index.transitions(model.weights)
-        self._trigrams = self.index.trigrams(model.weights)
+        self.trigrams = self.index.trigrams(model.weights)
+        self._endings: dict[str, np.ndarray] = {}  # see _ends
         self._quick = (
-            self._trigrams is None
+            self.trigrams is None
             and model.base is None
             and self.dictionary is None
             and not self.decoding["beam"]
@@ -122,7 +74,8 @@ class Decoder:
         return model
 
     @cached_property
-    def _double(self) -> kernels.Weights:
+    def double(self) -> kernels.Weights:
+        """Weights in double precision."""
         return self._laid_out(np.float64)
 
     def _laid_out(self, dtype: type[np.floating]) -> kernels.Weights:
@@ -138,7 +91,8 @@ class Decoder:
         bigrams = (index.bigram_ptr, index.bigram_pairs, index.sizes[0])
         return kernels.Weights(index.ptr, index.labels, places, places.view(dtype), table, weights, T, edges, *bigrams)
 
-    def _attributes(self, design: Design, dtype: type) -> Attributes:
+    def attributes(self, design: Design, dtype: type) -> Attributes:
+        """A design as kernels read it."""
         tokens, bigrams = design.tokens, design.bigrams
         steps = (bigrams.ptr if len(self.index.bigram_pairs) else bigrams.ptr[:0], bigrams.ids)
         return Attributes(design.offsets, tokens.ptr, tokens.ids, tokens.values.astype(dtype), *steps)
@@ -171,10 +125,9 @@ class Decoder:
         ):
             return self._best_in_lattices(design)
         if not self._quick:
-            parts = [self._best_of(chain) for chain in self._limited_chains(design)]
-            return np.concatenate([*parts, np.empty(0, np.int64)]).astype(np.int32)
+            return self.scored(design).best()
         out = np.empty(design.n_tokens, np.int32)
-        text, model, constant = self._attributes(design, np.float32), self._single, np.float32(self.constant)
+        text, model, constant = self.attributes(design, np.float32), self._single, np.float32(self.constant)
         longest = int(np.diff(design.offsets).max(initial=1))
         of_token, heads = self._scored_heads(design)
         Threads(self.threads if design.n_tokens > 2000 else 1).map(
@@ -198,6 +151,8 @@ class Decoder:
     @cached_property
     def _label_model(self) -> np.ndarray | None:
         """log W of label n-grams with START and STOP, if steps depend on nothing else: what a lattice needs."""
+        from loglin.features.ends import step_cells
+
         model, base = self.model, self.model.base
         if (
             self.legal is not None
@@ -214,10 +169,18 @@ class Decoder:
         S = self.index.n_labels + 2
         shape = (S if order == 2 else 1, S, S)
         W = np.bincount(cells, model.weights[features], shape[0] * S * S).reshape(shape)
-        return W if base is None else W + np.maximum(base.steps(), FLOOR)
+        if base is None:
+            return W
+        from loglin.decoding.scored_text import FLOOR
+
+        return W + np.maximum(base.steps(), FLOOR)
 
     def _best_in_lattices(self, design: Design) -> np.ndarray:
         """The best labels among those of the dictionary: chains whose words have few labels each."""
+        from loglin.decoding.scored_text import FLOOR
+        from loglin.structures.lattice import Lattices, Sites
+        from loglin.structures.word_lattices import WordLattices
+
         assert self.dictionary is not None
         assert design.corpus is not None
         assert self._label_model is not None
@@ -249,57 +212,33 @@ class Decoder:
     def scores(self, design: Design) -> np.ndarray:
         """Scores of every token by label, (tokens, labels) float64."""
         out = np.empty((design.n_tokens, self.index.n_labels))
-        kernels.all_scores(self._attributes(design, np.float64), self._double, out)
+        kernels.all_scores(self.attributes(design, np.float64), self.double, out)
         return out
+
+    @cached_property
+    def shared_steps(self) -> Steps | None:
+        """The steps of every sentence; None where they depend on it."""
+        from loglin.decoding.scored_text import shared_steps
+
+        return shared_steps(self)
+
+    def scored(self, design: Design) -> ScoredText:
+        """The text with its scores: best sequences, sums and probabilities."""
+        from loglin.decoding.scored_text import ScoredText
+
+        return ScoredText(self, design)
 
     def chains(self, design: Design) -> Iterator[Chain]:
         """Each sentence as a structure: partition, marginals, n-best, samples, spans."""
-        return map(self._normalized, self._limited_chains(design))
+        return self.scored(design).chains()
 
-    def _best_of(self, chain: Chain) -> np.ndarray:
-        if not self.decoding["beam"]:
-            return self._normalized(chain).best()[0]
-        return chain.beam(self.decoding["beam"], self.constant)[0]
+    def marginals(self, design: Design) -> np.ndarray:
+        """Probabilities of every token's labels, (tokens, labels)."""
+        return self.scored(design).marginals()
 
-    def _normalized(self, chain: Chain) -> Chain:
-        """The chain as the model's way to decode sees it."""
-        return chain.normalized(self.constant) if self.constant >= 0 else chain
-
-    def _limited_chains(self, design: Design) -> Iterator[Chain]:
-        """Each sentence with scale factors, and with what is illegal forbidden, before any step is normalized."""
-        words = None
-        if self.dictionary is not None and design.corpus is not None and design.n_tokens:
-            corpus = design.corpus
-            allowed = self.dictionary.allowed(corpus.columns[0], corpus.offsets, corpus.source)
-            words = np.where(allowed, 0.0, -np.inf)
-        for first, chain in zip(design.offsets[:-1].tolist(), self._scored_chains(design), strict=True):
-            if self.decoding["steps"] == "scaled":
-                chain = chain.scaled(self.decoding["scale"])
-            if words is not None:
-                chain = replace(chain, scores=chain.scores + words[first : first + len(chain.scores)])
-            yield chain.forbid(*self.legal) if self.legal else chain
-
-    def _scored_chains(self, design: Design) -> Iterator[Chain]:
-        """Each sentence with the scores of the model's features and of its base model."""
-        scores, L = self.scores(design), self.index.n_labels
-        text, model = self._attributes(design, np.float64), self._double
-        base = None
-        if self.model.base is not None:
-            assert design.corpus is not None
-            base = self.model.base.chain_parts(design.corpus)
-        for first, last in zip(design.offsets[:-1].tolist(), design.offsets[1:].tolist(), strict=True):
-            transitions, trigrams, part = self.transitions, self._trigrams, scores[first:last]
-            if len(self.index.bigram_pairs) and last - first > 1:
-                steps = np.empty((last - first - 1, L, self.width))
-                for t in range(first + 1, last):
-                    kernels.step_scores(t, text, model, steps[t - first - 1])
-                transitions = steps[:, :, :L]
-            if base is not None:
-                more, steps, triples = next(base)
-                part, transitions = part + np.maximum(more, FLOOR), transitions + np.maximum(steps, FLOOR)
-                if triples is not None:
-                    trigrams = np.maximum(triples, FLOOR) + (0.0 if trigrams is None else trigrams)
-            yield Chain(part, transitions, trigrams)
+    def nbest(self, design: Design, k: int) -> Iterator[list[tuple[np.ndarray, float]]]:
+        """The k best label sequences of every sentence with their probabilities, best first; fewer if fewer exist."""
+        return self.scored(design).nbest(k)
 
     # ------------------------------------------------------------------ reasons
 
@@ -308,27 +247,33 @@ class Decoder:
 
         That is the probability of its labels followed by no continuation of it.
         """
+        from loglin.decoding.reasons import Entity
+
         labels, _ = chain.best()
         names = [str(self.model.labels[i]) for i in labels]
-        found = []
-        for type_, start, stop in schemes.entities(names):
-            allowed = np.zeros((stop - start, len(self.model.labels)), bool)
-            allowed[np.arange(stop - start), labels[start:stop]] = True
-            if stop < len(labels):
-                ends = [not self._continues(names[stop - 1], str(label)) for label in self.model.labels]
-                allowed = np.vstack([allowed, ends])
-            probability = chain.span_probability(start, allowed)
-            found.append(Entity(type_, start, stop, " ".join(words[start:stop]), probability))
-        return found
+        spans, masks = schemes.entities(names), []
+        for _, start, stop in spans:
+            inner, behind = stop - start, stop < len(labels)
+            allowed = np.zeros((inner + behind, len(self.model.labels)), bool)
+            allowed[np.arange(inner), labels[start:stop]] = True
+            if behind:
+                allowed[inner] = self._ends(names[stop - 1])
+            masks.append(allowed)
+        found = zip(spans, chain.span_probabilities([start for _, start, _ in spans], masks), strict=True)
+        return [Entity(type_, start, stop, " ".join(words[start:stop]), p) for (type_, start, stop), p in found]
 
-    @staticmethod
-    def _continues(last: str, label: str) -> bool:
-        """Whether ``label`` behind ``last`` would make the entity longer."""
-        spans = schemes.entities([last, label])
-        return any(stop == 2 and start == 0 for _, start, stop in spans)
+    def _ends(self, last: str) -> np.ndarray:
+        """Which labels behind ``last`` do not make its entity longer, (labels,) bool."""
+        if last not in self._endings:
+            pairs = (schemes.entities([last, str(label)]) for label in self.model.labels)
+            longer = [any(start == 0 and stop == 2 for _, start, stop in spans) for spans in pairs]
+            self._endings[last] = ~np.array(longer)
+        return self._endings[last]
 
     def votes(self, design: Design, token: int) -> list[Vote]:
         """Every active feature of a token with its votes, those with the largest vote first."""
+        from loglin.decoding.reasons import Vote
+
         index, labels, weights = self.index, self.model.outcomes, self.model.weights
         found = []
         tokens = design.tokens
@@ -350,6 +295,8 @@ class Decoder:
 
     def explain(self, design: Design, words: list[str], position: int) -> Explanation:
         """Why the token at ``position`` of a design of one sentence gets its label."""
+        from loglin.decoding.reasons import Explanation
+
         n, names = len(words), self.model.labels
         if not -n <= position < n:
             raise LoglinError(

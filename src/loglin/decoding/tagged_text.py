@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -65,9 +66,10 @@ def tagged(
 
 def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | None) -> Iterator[list[Answer]]:
     """The answers for every sentence, best first."""
-    for chain in decoder.chains(design):
-        ranked = chain.nbest(nbest) if nbest else [chain.best()]
+    text = decoder.scored(design)
+    rows = text.marginals() if marginals else None
+    cuts = itertools.pairwise(design.offsets.tolist())
+    for (first, last), ranked in zip(cuts, text.nbest(nbest or 1), strict=True):
         if not ranked:
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
-        rows, total = (chain.marginals() if marginals else None), chain.partition()
-        yield [Answer(y, min(1.0, float(np.exp(s - total))), rows) for y, s in ranked]
+        yield [Answer(y, p, None if rows is None else rows[first:last]) for y, p in ranked]

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from loglin.decoding.chains import Decoder, Vote
+from loglin.decoding.chains import Decoder
+from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design

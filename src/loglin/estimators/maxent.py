@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
 from loglin.criteria.criterion import Criterion
-from loglin.decoding.chains import Vote
+from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes, single

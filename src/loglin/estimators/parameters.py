@@ -6,16 +6,16 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from loglin.criteria.criterion import Criterion
-from loglin.criteria.registry import check_optimizer, criteria, criterion
 from loglin.errors import LoglinError
-from loglin.optimize.record import Iteration
-from loglin.optimize.reporter import Reporter
-from loglin.optimize.run import Run, check_whole
+
+if TYPE_CHECKING:
+    from loglin.criteria.criterion import Criterion
+    from loglin.optimize.record import Iteration
+    from loglin.optimize.run import Run
 
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
 UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  # of the process, not of the model
@@ -57,6 +57,16 @@ def require_fitted(estimator: Any) -> None:
         )
 
 
+class _WithCriteria:
+    """A docstring that lists the criteria when it is read: all of them are imported for that."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __get__(self, instance: Any, owner: Any) -> str:
+        return self.text.replace("CRITERIA", _listed(owner.structure))
+
+
 class WithCriterion:
     """An estimator with a ``criterion``, a word or an object, and ``settings`` for it.
 
@@ -68,7 +78,7 @@ class WithCriterion:
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
         if cls.__doc__ and "CRITERIA" in cls.__doc__:
-            cls.__doc__ = cls.__doc__.replace("CRITERIA", _listed(cls.structure))
+            cls.__doc__ = _WithCriteria(cls.__doc__)  # type: ignore[assignment]
 
     criterion: Any
     settings: Mapping | None
@@ -78,6 +88,8 @@ class WithCriterion:
 
     def chosen_criterion(self) -> Criterion:
         """The criterion as an object, with all settings."""
+        from loglin.criteria.registry import criterion
+
         found = criterion(self.criterion, self.structure, self.settings)
         around = getattr(self, "neighborhood", None)
         if around is None:
@@ -110,6 +122,8 @@ class WithCriterion:
                 raise ValueError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
             setattr(self, name, value)
         if inside:
+            from loglin.criteria.registry import criterion
+
             self.criterion = criterion(self.criterion, self.structure, self.settings).with_settings(inside)
             self.settings = None
         return self
@@ -118,6 +132,10 @@ class WithCriterion:
 
     def new_run(self, chosen: Criterion, l1: float, max_iter: int | None, **given: Any) -> Run:
         """How to search for weights, checked before any data are read."""
+        from loglin.criteria.registry import check_optimizer
+        from loglin.optimize.reporter import Reporter
+        from loglin.optimize.run import Run, check_whole
+
         check_optimizer(self.optimizer, chosen, l1)
         if self.threads is not None:
             check_whole("threads", self.threads, 1)
@@ -155,6 +173,8 @@ class WithCriterion:
 
 def _listed(structure: str) -> str:
     """The criteria of a structure, a line each, with the names of their settings."""
+    from loglin.criteria.registry import criteria
+
     lines = []
     for name, kind in criteria(structure).items():
         names = ", ".join(f.name for f in kind.settings())

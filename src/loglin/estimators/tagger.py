@@ -6,34 +6,27 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
-from loglin.corpus.labels import Gold, PartialColumn, gold_of, gold_of_sequences
-from loglin.criteria.criterion import Criterion
-from loglin.criteria.hidden import HiddenLabels
-from loglin.decoding.chains import Decoder, Entity, Explanation
+from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
 from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
-from loglin.estimators.strength import chosen_strength, first_l2, sequences_of
-from loglin.estimators.warn import warn_of_end
-from loglin.evaluation.induced import TaggingReport
-from loglin.evaluation.sequences import Evaluation, evaluate_labels
-from loglin.evaluation.tagged_text import Labeled
-from loglin.features.attributes import AttributeExtractor
-from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
-from loglin.features.like import check_like, takes_attributes
-from loglin.features.read import read_templates
 from loglin.models.chain import Model
-from loglin.optimize.run import Run
-from loglin.problems.chains import ChainProblem
-from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
-from loglin.threads import Threads
-from loglin.training.fit import fit, require
-from loglin.training.held_out import METRICS, HeldOutLabels
+
+if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger that is loaded needs none of it
+    from loglin.corpus.labels import PartialColumn
+    from loglin.criteria.criterion import Criterion
+    from loglin.decoding.reasons import Entity, Explanation
+    from loglin.evaluation.induced import TaggingReport
+    from loglin.evaluation.sequences import Evaluation
+    from loglin.features.design import Design
+    from loglin.optimize.run import Run
+    from loglin.problems.chains import ChainProblem
+    from loglin.training.held_out import HeldOutLabels
 
 
 class Tagger(WithCriterion, Estimator):
@@ -146,7 +139,9 @@ class Tagger(WithCriterion, Estimator):
     @property
     def hides_labels(self) -> bool:
         """Whether the criterion learns from text whose labels are hidden."""
-        return isinstance(self.chosen_criterion(), HiddenLabels)
+        from loglin.estimators.tagger_problem import hides_labels
+
+        return hides_labels(self.chosen_criterion())
 
     @property
     def needs_some_labels(self) -> bool:
@@ -155,20 +150,15 @@ class Tagger(WithCriterion, Estimator):
 
     def check(self) -> None:
         """Refuse wrong parameters before any data are read."""
+        from loglin.estimators.tagger_problem import check_parameters
+
         chosen = self.chosen_criterion()
-        check_like(self.like)
-        self._options(chosen, None)
+        check_parameters(self, chosen)
         self._new_run(chosen)
-        if self.like is not None and isinstance(chosen, HiddenLabels):
-            raise LoglinError(
-                f"criterion {chosen.name} learns from hidden labels, which {self.like} cannot; leave it out"
-            )
-        if self.dev_metric not in METRICS:
-            raise LoglinError(f"dev_metric is {self.dev_metric!r}; choose {' or '.join(METRICS)}")
 
     @property
     def chosen_tol(self) -> float:
-        """How far above the optimum training may end, relative to it; what is to be proved, by default, is twice that."""
+        """How far above the optimum training may end, relative to it; by default twice that is to be proved."""
         if self.tol is not None:
             return self.tol
         return self.chosen_criterion().defaults.tol * (2 if self.certify else 1)
@@ -189,6 +179,10 @@ class Tagger(WithCriterion, Estimator):
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
         """
+        from loglin.estimators.strength import chosen_strength
+        from loglin.estimators.warn import warn_of_end
+        from loglin.training.fit import fit, require
+
         self.check()
         chosen = self.chosen_criterion()
         run, X = self._new_run(chosen), X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
@@ -215,61 +209,12 @@ class Tagger(WithCriterion, Estimator):
 
     def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
         """The training problem of sentences and labels, as ``fit`` solves it."""
-        chosen = self.chosen_criterion()
-        sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
-        options = self._options(chosen, sample_weight)
-        extractor = self._new_extractor(sentences, chosen)
-        design = extractor.fit(self._input(extractor, sentences), self.min_count)
-        lengths = np.diff(design.offsets).tolist()
-        about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(self.threads)}
-        if isinstance(chosen, HiddenLabels):
-            labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
-            held = None if self.dev is None else _corpus(self.dev)
-            return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
-        if y is None:
-            raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
-        labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
-        return ChainProblem(design, extractor, labels, gold, options, **about)
+        from loglin.estimators.tagger_problem import problem_of
 
-    def _options(self, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
-        return ChainOptions(
-            l1=self.l1,
-            l2=first_l2(chosen, self.l2),
-            order=chosen.defaults.order if self.order is None else self.order,
-            all_features=self.all_features,
-            all_pairs=self.all_pairs,
-            by_value=takes_attributes(self.like),
-            cutoff=self.cutoff,
-            dictionary=self.dictionary,
-            label_weights=self.label_weights,
-            instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
-        )
+        return problem_of(self, X, y, sample_weight)
 
-    def _new_extractor(
-        self, sentences: Corpus | list[list], chosen: Criterion
-    ) -> TemplateExtractor | AttributeExtractor:
-        if self.features is not None and self.template is not None:
-            raise LoglinError("give either a template or a feature function, not both")
-        words = isinstance(sentences, Corpus)
-        if not isinstance(sentences, Corpus):
-            token = next((t for sentence in sentences for t in sentence), None)
-            if token is None:
-                raise LoglinError("there are no tokens to learn from; give at least one sentence")
-            words = isinstance(token, str)
-            if isinstance(chosen, HiddenLabels) and (self.features is not None or not isinstance(token, str | tuple)):
-                raise LoglinError(
-                    "hidden labels are learnt from words; give tokens as strings or tuples, and a template"
-                )
-        if isinstance(chosen, HiddenLabels) and self.template is None:
-            order = chosen.defaults.order if self.order is None else self.order
-            return TemplateExtractor(read_templates(chosen.default_template(order)))
-        if self.features is not None or (self.template is None and not words):
-            if self.like is not None and not takes_attributes(self.like):
-                raise LoglinError(f"like is {self.like!r}, which takes templates; give one, or like='crfsuite'")
-            return AttributeExtractor()
-        return TemplateExtractor(read_templates(self.template, self.like))
-
-    def _input(self, extractor: Any, sentences: Any) -> Any:
+    def input_of(self, extractor: Any, sentences: Any) -> Any:
+        """Sentences as an extractor takes them: a corpus, or attributes."""
         if isinstance(sentences, Corpus):
             return sentences
         if isinstance(extractor, TemplateExtractor):
@@ -278,13 +223,9 @@ class Tagger(WithCriterion, Estimator):
 
     def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
         """Labelled sentences as training judges itself by them."""
-        design = extractor.transform(self._input(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
-        lengths = np.diff(design.offsets).tolist()
-        sequences = [list(s) for s in sequences_of(y, lengths)]
-        names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
-        _, gold = gold_of_sequences(sequences, lengths, names)
-        certain = Gold.certain(gold.codes, len(names))
-        return HeldOutLabels(design, certain, names, self.dev_metric, threads=self.threads)
+        from loglin.estimators.tagger_problem import held_out_of
+
+        return held_out_of(self, extractor, labels, X, y)
 
     def _saved(self, extractor: Any) -> dict[str, Any]:
         """Parameters that a file keeps in another form than they were given in."""
@@ -309,11 +250,11 @@ class Tagger(WithCriterion, Estimator):
         if isinstance(X, Corpus):
             return self._decoder, self._decoder.design(X, for_best), [] if for_best else X.sentences()
         sentences = [list(sentence) for sentence in X]
-        if isinstance(self.model_.extractor, AttributeExtractor) and self.features is None:
+        if not isinstance(self.model_.extractor, TemplateExtractor) and self.features is None:
             token = next((t for s in sentences for t in s), None)
             if isinstance(token, str) and self.model_.record.get("feature_function"):
                 raise LoglinError("this model was trained with a feature function; set .features to it first")
-        design = self._decoder.design(self._input(self.model_.extractor, sentences), for_best)
+        design = self._decoder.design(self.input_of(self.model_.extractor, sentences), for_best)
         return self._decoder, design, sentences
 
     def predict(self, X: Iterable) -> list[list]:
@@ -330,24 +271,21 @@ class Tagger(WithCriterion, Estimator):
     def predict_proba(self, X: Iterable) -> list[np.ndarray]:
         """For every sentence the marginal probabilities (tokens, labels), labels as in ``classes_``."""
         decoder, design, _ = self._ready(X)
-        return [chain.marginals() for chain in decoder.chains(design)]
+        rows = decoder.marginals(design)
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
     def predict_marginals(self, X: Iterable) -> list[list[dict]]:
         """For every token a dict from label to marginal probability."""
+        decoder, design, _ = self._ready(X)
         names = self.classes_
-        return [
-            [dict(zip(names, row, strict=True)) for row in marginals.tolist()] for marginals in self.predict_proba(X)
-        ]
+        rows = [dict(zip(names, row, strict=False)) for row in decoder.marginals(design).tolist()]
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
     def predict_nbest(self, X: Iterable, k: int = 5) -> list[list[tuple[list, float]]]:
         """For every sentence its k best label sequences, each with its probability, best first."""
         decoder, design, _ = self._ready(X)
-        found = []
-        for chain in decoder.chains(design):
-            total = chain.partition()
-            ranked = [([self.classes_[i] for i in y], float(np.exp(s - total))) for y, s in chain.nbest(k)]
-            found.append(ranked)
-        return found
+        name = self.classes_.__getitem__
+        return [[(list(map(name, y.tolist())), p) for y, p in ranked] for ranked in decoder.nbest(design, k)]
 
     def entities(self, X: Iterable) -> list[list[Entity]]:
         """The entities of the best sequence, each with the exact probability of its span."""
@@ -362,6 +300,8 @@ class Tagger(WithCriterion, Estimator):
 
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
+        from loglin.evaluation.sequences import evaluate_labels
+
         return evaluate_labels([list(labels) for labels in y], self.predict(X))
 
     def evaluate_unsupervised(
@@ -372,6 +312,9 @@ class Tagger(WithCriterion, Estimator):
         ``mapping`` "many-to-one" or "one-to-one" first finds the right label that each of its labels stands for;
         ``marginals`` adds the mean probability of the right labels.
         """
+        from loglin.corpus.labels import gold_of_sequences
+        from loglin.evaluation.tagged_text import Labeled
+
         decoder, design, sentences = self._ready(X)
         sequences = [list(labels) for labels in y]
         flat = [label for labels in sequences for label in labels]
@@ -411,10 +354,6 @@ class Tagger(WithCriterion, Estimator):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
         tagger.label_weights = by_label(tagger.label_weights, model.labels)
         return tagger._adopt(model)
-
-
-def _corpus(sentences: Any) -> Corpus:
-    return sentences if isinstance(sentences, Corpus) else from_sentences([list(s) for s in sentences], "dev")
 
 
 def _word(token: object) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import TYPE_CHECKING
 
-from loglin.models.chain import Model
-from loglin.models.parser import ParserModel
 from loglin.optimize.record import LIMIT
+
+if TYPE_CHECKING:
+    from loglin.models.chain import Model
+    from loglin.models.parser import ParserModel
 
 
 def warn_of_end(model: Model | ParserModel) -> None:

@@ -36,8 +36,7 @@ class Labeled:
         if decoder.dictionary is not None and design.corpus is not None:
             allowed = decoder.dictionary.allowed(self.words, design.offsets, design.corpus.source)
         if marginals:
-            rows = [chain.marginals() for chain in decoder.chains(design)]
-            probabilities = np.concatenate([*rows, np.empty((0, len(decoder.model.labels)))])
+            probabilities = decoder.marginals(design)
         names = [str(name) for name in self.names]
         predicted = decoder.best(design)
         return tagging_report(

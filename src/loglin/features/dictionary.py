@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from loglin.corpus import dictionaries
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import Gold
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
+
+if TYPE_CHECKING:
+    from loglin.corpus import dictionaries
 
 # Words that a label needs to be open to new ones. In 94,000 tokens of the Wall Street Journal, 27 of 45 tags have
 # fewer (punctuation, CC, MD, TO, WP, …), and every inflected class has more, down to superlatives with 29; some closed
@@ -102,7 +104,9 @@ class TagDictionary:
 
     def _listed(self, labels: str | Iterable, names: list) -> np.ndarray:
         if isinstance(labels, str):
-            policies = ", ".join(dictionaries.POLICIES)
+            from loglin.corpus.dictionaries import POLICIES
+
+            policies = ", ".join(POLICIES)
             raise LoglinError(f"the policy for unknown words is {labels!r}; give {policies} or a list of labels")
         unknown = np.zeros(self.labels.shape[1], bool)
         for label in labels:
@@ -176,7 +180,9 @@ def first_words(corpus: Corpus, n_sentences: int) -> Vocabulary:
 
 def dictionary_of(mapping: Mapping[str, Iterable]) -> tuple[list, TagDictionary]:
     """Label names and dictionary from {word: labels}; a label may stand alone."""
-    entries = dictionaries.Entries()
+    from loglin.corpus.dictionaries import Entries
+
+    entries = Entries()
     for word, given in mapping.items():
         if not isinstance(word, str):
             raise LoglinError(f"the dictionary has the word {word!r}; give strings")
@@ -200,6 +206,8 @@ def _from_entries(entries: dictionaries.Entries) -> tuple[list, TagDictionary]:
 
 def read_dictionary(path: str | os.PathLike, encoding: str = "utf-8") -> tuple[list, TagDictionary]:
     """Label names and dictionary from a file; corpus/dictionaries.py tells its form."""
+    from loglin.corpus import dictionaries
+
     return _from_entries(dictionaries.read(path, encoding))
 
 
@@ -207,6 +215,8 @@ def write_dictionary(path: str | os.PathLike, names: Sequence, dictionary: TagDi
     """Write a dictionary so that ``read_dictionary`` gives the same one."""
     rows = zip(dictionary.words.strings, dictionary.labels, strict=True)
     words = {word: [names[y] for y in np.flatnonzero(row).tolist()] for word, row in rows}
+    from loglin.corpus import dictionaries
+
     dictionaries.write(path, dictionaries.Entries(words, list(names), dictionary.policy(names)))
 
 

@@ -18,6 +18,8 @@ from loglin.corpus.sections import Section
 from loglin.features.design import Design
 from loglin.kernels import keys as kernels
 
+ROW_LABELS = 3  # the fewest labels of an attribute that is a row
+
 
 @dataclass
 class FeatureIndex:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loglin.corpus.files import refuse_bad_utf8
 from loglin.errors import LoglinError
-from loglin.features.span_templates import GrammarTemplates, parse_grammar_templates
 from loglin.features.template import TemplateSet, parse_templates
+
+if TYPE_CHECKING:
+    from loglin.features.span_templates import GrammarTemplates
 
 # For tokens of one column: the word and its neighbors, spelling, and label bigrams.
 DEFAULT = """\
@@ -140,6 +143,8 @@ def read_templates(template: str | os.PathLike | TemplateSet | None, like: str |
 
 def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:
     """Templates of a grammar from a path, from text, by name, or the default ones."""
+    from loglin.features.span_templates import GrammarTemplates, parse_grammar_templates
+
     if isinstance(template, GrammarTemplates):
         return template
     return parse_grammar_templates(*_text(os.fspath(template), NAMED_GRAMMARS))

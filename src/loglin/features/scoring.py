@@ -11,14 +11,12 @@ import copy
 import numpy as np
 
 from loglin.features.design import Design, Incidence
-from loglin.features.index import FeatureIndex
+from loglin.features.index import ROW_LABELS, FeatureIndex
 from loglin.kernels import gradient as kernels
 from loglin.kernels import keys
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Tokens
 from loglin.threads import Threads, chunks_by_size
-
-ROW_LABELS = 3  # the fewest labels of an attribute that is a row
 
 
 class Scorer:

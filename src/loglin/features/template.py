@@ -103,11 +103,11 @@ class TemplateSet:
         """How many places on each side of a sentence have values as the tool gives them; 0: boundary symbols."""
         return self._longest if self.boundary == "tool" else 0
 
-    @property
+    @cached_property
     def _longest(self) -> int:
         return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """How many columns the data must have at least."""
         return 1 + max((i.column for t in self.templates for i in t.items), default=-1)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels import logspace
 from loglin.kernels.careful import log_steps
 from loglin.kernels.chain import score_tokens
 from loglin.kernels.compile import kernel
+from loglin.kernels.ranked import best_path
 from loglin.kernels.viterbi import viterbi
 
 u8 = np.uint64
@@ -36,7 +36,7 @@ def best_guess(first, n, text, learned, e, back, predicted):
         return
     steps = log_steps(first, n, text, learned, np.empty((max(n - 1, 1), L, L)))
     best = np.empty(n, np.int64)
-    logspace.best_path(e[:n, :L].astype(np.float64), steps, learned.cube, best)
+    best_path(e[:n, :L].astype(np.float64), steps, learned.cube, best)
     predicted[first : first + n] = best
 
 

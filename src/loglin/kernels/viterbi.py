@@ -1,4 +1,4 @@
-"""The best label sequence of a chain of first order, a row of labels at a time; logspace.py has the k best of any."""
+"""The best label sequence of a chain of first order, a row of labels at a time; ranked.py has the k best of any."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from loglin.kernels.careful import add_residuals, log_scores, log_scratch
 from loglin.kernels.chain import add_costs, label_mask
 from loglin.kernels.compile import kernel
 from loglin.kernels.moments import covariances
+from loglin.kernels.ranked import best_path
 from loglin.kernels.sentences import weight_of
 
 LIKELIHOOD, HINGE, LABEL_LIKELIHOOD, ALL_NEIGHBORS, ONE_NEIGHBOR = range(5)
@@ -54,7 +55,7 @@ def masked_sum(observed, first, n, text, scores, steps, trigrams, nodes, pairs, 
 @kernel
 def hinge(gold, scores, steps, trigrams, nodes, pairs, triples):
     best = np.empty(gold.shape[0], np.int64)
-    loss = logspace.best_path(scores, steps, trigrams, best)
+    loss = best_path(scores, steps, trigrams, best)
     add_path(best, 1.0, scores, steps, trigrams, nodes, pairs, triples)
     return loss - add_path(gold, -1.0, scores, steps, trigrams, nodes, pairs, triples)
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field, replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
-from loglin.features.attributes import AttributeExtractor
-from loglin.features.dictionary import TagDictionary
-from loglin.features.extract import TemplateExtractor
 from loglin.features.index import FeatureIndex
-from loglin.features.matrix import MatrixExtractor
-from loglin.generative.hmm import HMM
 from loglin.models import files
 from loglin.models.kinds import KINDS, Kind, opened
 
+if TYPE_CHECKING:
+    from loglin.features.attributes import AttributeExtractor
+    from loglin.features.dictionary import TagDictionary
+    from loglin.features.extract import TemplateExtractor
+    from loglin.features.matrix import MatrixExtractor
+    from loglin.generative.hmm import HMM
+
 DECODINGS = ("global", "local", "nota", "scaled", "independent")  # how steps score; see decoding.chains.Decoder
-_EXTRACTORS: dict[str, Any] = {
-    "templates": TemplateExtractor,
-    "attributes": AttributeExtractor,
-    "matrix": MatrixExtractor,
+_EXTRACTORS = {  # module and class in loglin.features, imported where a model has one
+    "templates": ("extract", "TemplateExtractor"),
+    "attributes": ("attributes", "AttributeExtractor"),
+    "matrix": ("matrix", "MatrixExtractor"),
 }
 
 
@@ -55,6 +58,8 @@ class Model:
 
     def prune(self, threshold: float = 0.0) -> Model:
         """Without the weights of magnitude ≤ threshold, and without attributes that have none left."""
+        from loglin.features.matrix import MatrixExtractor
+
         keep = np.abs(self.weights) > threshold
         index, extractor = self.index.selected(keep), self.extractor
         if not isinstance(extractor, MatrixExtractor):  # a matrix keeps its columns
@@ -109,13 +114,14 @@ class Model:
         n_labels = 1 if kind.ranks else len(labels)
         section.require(n_labels > 0, "labels", "is empty")
         features = section.part("features")
-        extractor = _EXTRACTORS[features.choice("kind", _EXTRACTORS)].from_section(features)
+        module, name = _EXTRACTORS[features.choice("kind", _EXTRACTORS)]
+        extractor = getattr(import_module(f"loglin.features.{module}"), name).from_section(features)
         sizes = n_labels, extractor.n_attributes, extractor.n_bigram_attributes
         index = FeatureIndex.from_section(section.part("index"), *sizes)
         weights = section.finite("weights", index.n_features, np.float16, np.float32, np.float64)
         hmm, words = section.optional("base"), section.optional("dictionary")
         decoding = section.manifest.get("decoding", {})
-        base = HMM.from_section(hmm) if hmm else None
+        base = _base_model(hmm) if hmm else None
         section.require(base is None or base.labels == labels, "base.labels", "are not those of the model")
         section.require(_is_decoding(decoding, n_labels), "decoding", "is no way to decode")
         return cls(
@@ -128,8 +134,20 @@ class Model:
             section.value("record", dict) if "record" in section.manifest else {},
             base,
             decoding,
-            TagDictionary.from_section(words, n_labels) if words else None,
+            _dictionary(words, n_labels) if words else None,
         )
+
+
+def _base_model(section: Section) -> HMM:
+    from loglin.generative.hmm import HMM
+
+    return HMM.from_section(section)
+
+
+def _dictionary(section: Section, n_labels: int) -> TagDictionary:
+    from loglin.features.dictionary import TagDictionary
+
+    return TagDictionary.from_section(section, n_labels)
 
 
 def _is_decoding(decoding: object, n_labels: int) -> bool:

@@ -8,27 +8,26 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.corpus.columns import Corpus
 from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.errors import LoglinError
-from loglin.features.cutoff import cut_off
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
-from loglin.features.template import TemplateSet
-from loglin.features.transfer import transferred_weights
-from loglin.generative.hmm import HMM
 from loglin.models.chain import Model
 from loglin.optimize.penalties import Penalties
-from loglin.problems.hidden import corpus_of, possible_labels
 from loglin.problems.options import ChainOptions
 from loglin.problems.penalties import instance_weights, strengths
 from loglin.problems.request import OBSERVED, Annotation, FeatureRequest
 from loglin.threads import Threads
+
+if TYPE_CHECKING:
+    from loglin.features.template import TemplateSet
+    from loglin.generative.hmm import HMM
 
 LARGEST = 1e15  # |value| of an attribute
 
@@ -56,6 +55,8 @@ class ChainProblem:
         cls, design: Design, extractor: Any, labels: list, annotation: Gold, options: ChainOptions, **more: Any
     ) -> ChainProblem:
         """A problem whose labels are hidden but for ``annotation``: what the dictionary allows may be right."""
+        from loglin.problems.hidden import corpus_of, possible_labels
+
         problem = cls(design, extractor, labels, annotation, options, hidden=annotation, **more)
         problem.gold = possible_labels(corpus_of(design), problem.dictionary, len(labels))
         return problem
@@ -138,6 +139,8 @@ class ChainProblem:
         if options.by_value and least == 1:
             least = 0 if self.design.tokens.values.min(initial=0) < 0 else 1  # CRFsuite leaves out sums below 0
         if least != 1:
+            from loglin.features.cutoff import cut_off
+
             counted = (self.design, self.gold.allowed(), least)
             index = cut_off(index, *counted, always=self.unpenalized, by_value=options.by_value)
         if index.n_features == 0:
@@ -203,6 +206,8 @@ class ChainProblem:
 
     def transferred(self, old: Model) -> np.ndarray:
         """The weights of another model for the features of this problem."""
+        from loglin.features.transfer import transferred_weights
+
         return transferred_weights(old, self.extractor, self.labels, self.index)
 
     def class_shares(self) -> np.ndarray | None:

@@ -2,21 +2,24 @@
 
     score(y) = Σ_t scores[t, y_t] + Σ_t transitions[t, y_t, y_{t+1}] + Σ_{t≥2} trigrams[y_{t-2}, y_{t-1}, y_t]
 
-Without trigrams the chain is of first order. A score of -inf forbids. Everything here is exact; the
-sums are in kernels/logspace.py.
+Without trigrams the chain is of first order. A score of -inf forbids. Everything here is exact. Sums are made in scaled
+probabilities (kernels/scaled.py) where these are safe, else, as samples and entropy are, in the log domain
+(kernels/logspace.py); the best sequences are in kernels/ranked.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from loglin.errors import LoglinError
-from loglin.kernels import logspace, search
+from loglin.kernels import logspace, ranked, scaled, search
+from loglin.kernels.scaled import Sums
+from loglin.structures.links import Steps
 from loglin.structures.local import checked_scores, restricted_scores
 
 
@@ -46,6 +49,15 @@ class Chain:
             if trigrams.shape != (L, L, L):
                 raise LoglinError(f"trigrams must have shape {(L, L, L)}, not {trigrams.shape}.")
             object.__setattr__(self, "trigrams", trigrams)
+
+    @classmethod
+    def of(cls, scores: np.ndarray, steps: Steps) -> Chain:
+        """A chain of scores (T, L) that were checked, C-contiguous float64, and of steps that sentences share."""
+        chain = object.__new__(cls)
+        trigrams = steps.trigrams if len(steps.trigrams) else None
+        transitions = steps.transitions if steps.per_token else steps.transitions[0]
+        chain.__dict__.update(scores=scores, transitions=transitions, trigrams=trigrams, _steps=steps)
+        return chain
 
     def score(self, labels: Iterable[int]) -> float:
         """The score of one sequence of T labels."""
@@ -77,18 +89,22 @@ class Chain:
 
     def partition(self) -> float:
         """log Z; -inf if no sequence is possible."""
+        if self._scaled_partition is not None:
+            return self._scaled_partition
         return float(logspace.log_partition(self._alpha))
 
     def marginals(self) -> np.ndarray:
         """Probability of each label at each position: (T, L)."""
-        logz = self._possible_partition()
+        if self._sums is not None:
+            return self._sums.nodes[:, : self.scores.shape[1]].copy()
+        logz = self._log_partition()
         nodes = np.empty_like(self.scores)
         logspace.node_marginals(self._alpha, self._beta, logz, nodes)
         return nodes
 
     def transition_marginals(self) -> np.ndarray:
         """Probability of labels b, c at positions t, t + 1: (T-1, L, L)."""
-        logz = self._possible_partition()
+        logz = self._log_partition()
         T, L = self.scores.shape
         pairs = np.empty((max(T - 1, 0), L, L))
         logspace.pair_marginals(*self._arrays, self._alpha, self._beta, logz, pairs, np.empty((0, L, L)))
@@ -97,7 +113,7 @@ class Chain:
     def best(self) -> tuple[np.ndarray, float]:
         """The best sequence, of equals the lexicographically first, and its score: (T,), float."""
         labels = np.empty(len(self.scores), dtype=np.int64)
-        score = float(logspace.best_path(*self._arrays, labels))
+        score = float(ranked.best_path(*self._arrays, labels))
         if score == -math.inf:
             raise self._impossible()
         return labels, score
@@ -108,10 +124,9 @@ class Chain:
             raise LoglinError(f"Cannot list {k} sequences; give a number of at least 0.")
         T, L = self.scores.shape
         k = min(int(k), L**T)
-        labels = np.empty((k, T), dtype=np.int64)
-        totals = np.empty(k)
-        count = logspace.best_paths(*self._arrays, labels, totals)
-        return [(labels[r], float(totals[r])) for r in range(count)]
+        labels, totals, counts = np.empty((k, T), np.int64), np.empty((1, k)), np.empty(1, np.int64)
+        ranked.rank_sentences(0, 1, np.array([0, T]), *self._arrays, labels, totals, counts)
+        return [(labels[r], float(totals[0, r])) for r in range(counts[0])]
 
     def normalized(self, constant: float = 0.0) -> Chain:
         """The chain whose steps are each normalized by themselves: p(y) = Π exp(step) / (constant + Σ exp(step)).
@@ -173,9 +188,24 @@ class Chain:
             raise LoglinError(f"allowed must have shape (k, {L}), not {allowed.shape}.")
         if not 0 <= start <= start + len(allowed) <= T:
             raise LoglinError(f"A span of {len(allowed)} positions from {start} on does not fit a sentence of {T}.")
-        logz = self._possible_partition()
+        return self.span_probabilities([start], [allowed])[0]
+
+    def span_probabilities(self, starts: Sequence[int], allowed: Sequence[np.ndarray]) -> list[float]:
+        """``span_probability`` of several spans, which lie inside the sentence."""
+        self._possible_partition()
+        if self._sums is None:
+            return [self._log_span(start, inside) for start, inside in zip(starts, allowed, strict=True)]
+        found, ptr = np.empty(len(starts)), np.zeros(len(starts) + 1, np.int64)
+        np.cumsum([len(inside) for inside in allowed], out=ptr[1:])
+        inside = np.concatenate([*allowed, np.empty((0, self.scores.shape[1]), bool)])
+        with np.errstate(all="ignore"):
+            scaled.span_sums(np.array(starts, np.int64), ptr, inside, self._steps.links, self._sums, found)
+        return found.tolist()
+
+    def _log_span(self, start: int, allowed: np.ndarray) -> float:
         if len(allowed) == 0:
             return 1.0
+        logz = self._log_partition()
         inside = logspace.span_log_sum(*self._arrays, self._alpha, self._beta, int(start), allowed)
         return math.exp(min(inside - logz, 0.0))
 
@@ -197,9 +227,40 @@ class Chain:
     @cached_property
     def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """scores (T, L), transitions (K, L, L), trigrams (0 or L, L, L): what every kernel takes."""
+        return self.scores, self._steps.transitions, self._steps.trigrams
+
+    @cached_property
+    def _steps(self) -> Steps:
         L = self.scores.shape[1]
         trigrams = np.empty((0, L, L)) if self.trigrams is None else self.trigrams
-        return self.scores, self.transitions.reshape(-1, L, L), trigrams
+        return Steps(self.transitions.reshape(-1, L, L), trigrams, self.transitions.ndim == 3)
+
+    @cached_property
+    def _room(self) -> Sums:
+        """Where sums in scaled probabilities stand; forward ones once the partition is known."""
+        T, links = len(self.scores), self._steps.links
+        width, rows = links.S.shape[1], T * max(len(links.C) // self.scores.shape[1], 1)
+        e, nodes = np.empty((2, T, width))
+        return Sums(e, np.empty((rows, width)), np.empty(T), np.zeros((rows, width)), nodes)
+
+    @cached_property
+    def _scaled_partition(self) -> float | None:
+        """log Z in scaled probabilities; None where only the log domain is safe."""
+        links = self._steps.links
+        if not len(self.scores) or links.range >= scaled.RANGE:
+            return None
+        with np.errstate(all="ignore"):  # without the JIT, where nothing is possible
+            total = float(scaled.forward_sums(self.scores, links, self._room))
+        return None if math.isnan(total) else total
+
+    @cached_property
+    def _sums(self) -> Sums | None:
+        """Sums in scaled probabilities, forward and backward; None where only the log domain is safe."""
+        if self._scaled_partition is None:
+            return None
+        with np.errstate(all="ignore"):
+            safe = scaled.backward_sums(self.scores.shape[1], self._steps.links, self._room)
+        return self._room if safe else None
 
     @cached_property
     def _alpha(self) -> np.ndarray:  # (T, H, L)
@@ -208,6 +269,13 @@ class Chain:
     @cached_property
     def _beta(self) -> np.ndarray:  # (T, H, L)
         return logspace.backward(*self._arrays)
+
+    def _log_partition(self) -> float:
+        """log Z of the sums in the log domain, of a chain in which something is possible."""
+        logz = float(logspace.log_partition(self._alpha))
+        if logz == -math.inf:
+            raise self._impossible()
+        return logz
 
     def _possible_partition(self) -> float:
         logz = self.partition()

@@ -1,0 +1,115 @@
+"""A tagger's parameters and data as a training problem; imported when something is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.labels import Gold, gold_of, gold_of_sequences
+from loglin.criteria.criterion import Criterion
+from loglin.criteria.hidden import HiddenLabels
+from loglin.errors import LoglinError
+from loglin.estimators.strength import first_l2, sequences_of
+from loglin.features.attributes import AttributeExtractor
+from loglin.features.extract import TemplateExtractor
+from loglin.features.like import check_like, takes_attributes
+from loglin.features.read import read_templates
+from loglin.problems.chains import ChainProblem
+from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
+from loglin.threads import Threads
+from loglin.training.held_out import METRICS, HeldOutLabels
+
+if TYPE_CHECKING:
+    from loglin.estimators.tagger import Tagger
+
+
+def hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
+    """Whether a criterion learns from text whose labels are hidden."""
+    return isinstance(chosen, HiddenLabels)
+
+
+def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
+    """Refuse wrong parameters before any data are read."""
+    check_like(tagger.like)
+    _options(tagger, chosen, None)
+    if tagger.like is not None and hides_labels(chosen):
+        raise LoglinError(
+            f"criterion {chosen.name} learns from hidden labels, which {tagger.like} cannot; leave it out"
+        )
+    if tagger.dev_metric not in METRICS:
+        raise LoglinError(f"dev_metric is {tagger.dev_metric!r}; choose {' or '.join(METRICS)}")
+
+
+def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | None) -> ChainProblem:
+    """The training problem of sentences and labels."""
+    chosen = tagger.chosen_criterion()
+    sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+    options = _options(tagger, chosen, sample_weight)
+    extractor = _new_extractor(tagger, sentences, chosen)
+    design = extractor.fit(tagger.input_of(extractor, sentences), tagger.min_count)
+    lengths = np.diff(design.offsets).tolist()
+    about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(tagger.threads)}
+    if hides_labels(chosen):
+        labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
+        held = None if tagger.dev is None else _corpus(tagger.dev)
+        return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
+    if y is None:
+        raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
+    labels, gold = with_dictionary_labels(*gold_of(y, lengths), options)
+    return ChainProblem(design, extractor, labels, gold, options, **about)
+
+
+def held_out_of(tagger: Tagger, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
+    """Labelled sentences as training judges itself by them."""
+    design = extractor.transform(tagger.input_of(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
+    lengths = np.diff(design.offsets).tolist()
+    sequences = [list(s) for s in sequences_of(y, lengths)]
+    names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
+    _, gold = gold_of_sequences(sequences, lengths, names)
+    certain = Gold.certain(gold.codes, len(names))
+    return HeldOutLabels(design, certain, names, tagger.dev_metric, threads=tagger.threads)
+
+
+def _options(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
+    return ChainOptions(
+        l1=tagger.l1,
+        l2=first_l2(chosen, tagger.l2),
+        order=chosen.defaults.order if tagger.order is None else tagger.order,
+        all_features=tagger.all_features,
+        all_pairs=tagger.all_pairs,
+        by_value=takes_attributes(tagger.like),
+        cutoff=tagger.cutoff,
+        dictionary=tagger.dictionary,
+        label_weights=tagger.label_weights,
+        instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
+    )
+
+
+def _new_extractor(
+    tagger: Tagger, sentences: Corpus | list[list], chosen: Criterion
+) -> TemplateExtractor | AttributeExtractor:
+    if tagger.features is not None and tagger.template is not None:
+        raise LoglinError("give either a template or a feature function, not both")
+    words = isinstance(sentences, Corpus)
+    if not isinstance(sentences, Corpus):
+        token = next((t for sentence in sentences for t in sentence), None)
+        if token is None:
+            raise LoglinError("there are no tokens to learn from; give at least one sentence")
+        words = isinstance(token, str)
+        if hides_labels(chosen) and (tagger.features is not None or not isinstance(token, str | tuple)):
+            raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
+    if hides_labels(chosen) and tagger.template is None:
+        order = chosen.defaults.order if tagger.order is None else tagger.order
+        return TemplateExtractor(read_templates(chosen.default_template(order)))
+    if tagger.features is not None or (tagger.template is None and not words):
+        if tagger.like is not None and not takes_attributes(tagger.like):
+            raise LoglinError(f"like is {tagger.like!r}, which takes templates; give one, or like='crfsuite'")
+        return AttributeExtractor()
+    return TemplateExtractor(read_templates(tagger.template, tagger.like))
+
+
+def _corpus(sentences: Any) -> Corpus:
+    return sentences if isinstance(sentences, Corpus) else from_sentences([list(s) for s in sentences], "dev")
