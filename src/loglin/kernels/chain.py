@@ -309,7 +309,7 @@ def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     return loss * weight
 
 
-@kernel
+@kernel("int int Sentences Parameters Exponentials Trigrams|none Residuals", T="f8")
 def posteriors(begin, end, text, parameters, exponentials, second, out):
     """Fill the residuals, expected transitions and losses of the sentences begin … end − 1.
 

@@ -1,0 +1,42 @@
+"""What the compiled code of a kernel module depends on: its source and those of the kernel modules that it imports.
+
+Compiled code is kept under such a digest, so that an edit makes stale what depends on it and nothing else. Numba itself
+looks at the date of one file and misses that a kernel of another file has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+# Kernel modules import one another in this form alone; how kernels are compiled and kept is imported as
+# ``from loglin.kernels import …``, since it does not change the compiled code.
+_IMPORT = re.compile(rb"^ *from loglin\.kernels\.(\w+) import", re.MULTILINE)
+
+
+@cache
+def _source(name: str) -> tuple[bytes, frozenset[str]]:
+    """The source of a kernel module, and the names of the modules that it imports."""
+    source = (FOLDER / f"{name}.py").read_bytes()
+    return source, frozenset(found.decode() for found in _IMPORT.findall(source))
+
+
+def sources(name: str) -> dict[str, bytes]:
+    """The sources of the kernel module ``name`` and of its imports, directly or not, by name."""
+    closure, new = {name}, [name]
+    while new:
+        new = [other for module in new for other in _source(module)[1] if other not in closure]
+        closure.update(new)
+    return {module: _source(module)[0] for module in sorted(closure)}
+
+
+@cache
+def digest(name: str) -> str:
+    """Digest of the kernel module ``name`` and, directly or not, its imports."""
+    total = hashlib.blake2b(digest_size=8)
+    for module, source in sources(name).items():
+        total.update(module.encode() + b"\0" + source + b"\0")
+    return total.hexdigest()
