@@ -124,3 +124,17 @@ def test_the_commands_of_the_page():
     for command in [*commands, "loglin compile"]:
         result = CliRunner().invoke(cli, command.split()[1:], catch_exceptions=False)
         assert "compiled already" in result.output
+
+
+@pytest.mark.full
+def test_golden_numbers_by_either_way(tmp_path):
+    """Every bit of weights and probabilities."""
+    root = Path(__file__).parents[2]
+    command, file = [sys.executable, str(root / "tests" / "golden" / "run.py")], str(tmp_path / "numbers.json")
+    done = subprocess.run([*command, "record", file], env=os.environ | {"LOGLIN_KERNELS": "strict"}, check=False)
+    assert done.returncode == 0
+    again = subprocess.run(
+        [*command, "check", file, "--exact"],
+        env=os.environ | {"LOGLIN_KERNELS": "jit"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert again.returncode == 0, again.stdout[-3000:]

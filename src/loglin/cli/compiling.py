@@ -32,7 +32,9 @@ def compile_kernels(cache_only: bool, jobs: int | None) -> None:
         return
     if not cache_only and os.access(FOLDER, os.W_OK):
         try:
-            build.build([build.own_level()], jobs=jobs, say=click.echo)
+            from loglin.kernels import jit
+
+            build.build([jit.own_level()], jobs=jobs, say=click.echo)
             return
         except LoglinError as error:
             click.echo(f"{error}; using the cache", err=True)

@@ -114,7 +114,7 @@ def compile_module(module: str, level: str, target: Path) -> None:
             for declared in declarations(module)
             for k, types in enumerate(overloads(declared))
         ]
-        made = compiler.ModuleCompiler(entries, part_of(module), use_nrt=True, cpu_name=cpu_of(level))
+        made = compiler.ModuleCompiler(entries, part_of(module), use_nrt=True, cpu_name=extension.cpu_of(level))
         made.external_init_function = f"pycc_init_{RUNTIME}"
         made.export_python_wrap = True
         library = made._cull_exports()
@@ -137,15 +137,10 @@ def symbol(declared: Declared, k: int) -> str:
     return f"{declared.name}_{k}"
 
 
-def cpu_of(level: str) -> str:
-    """The level as LLVM names it; other machines than x86-64 have one, which is what all of them can do."""
-    return level if level in extension.LEVELS else "generic"
-
-
 def _prepare(level: str, scratch: str) -> None:
     """Make a fresh process compile for a level; kernels that kernels call are compiled by the JIT, so tell it too."""
     os.environ.update(
-        LOGLIN_KERNELS="jit", NUMBA_CPU_NAME=cpu_of(level), NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=scratch
+        LOGLIN_KERNELS="jit", NUMBA_CPU_NAME=extension.cpu_of(level), NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=scratch
     )
     os.environ.pop("NUMBA_DISABLE_JIT", None)
     gc.set_threshold(100_000, 50, 50)  # Numba's many small objects: an eighth of the time
@@ -303,24 +298,6 @@ def fill_cache(jobs: int | None = None, say: Any = _say) -> None:
     say(f"compiled kernels are kept in {cache.root()}")
 
 
-def own_level() -> str:
-    """The highest level that this machine has."""
-    possible = extension.levels()
-    if len(possible) == 1:
-        return possible[0]
-    return possible[max(processor_level() - 2, 0)]
-
-
-def processor_level() -> int:
-    """2, 3 or 4 of x86-64, as dispatch.c finds it, without an extension to ask."""
-    import llvmlite.binding
-
-    features = llvmlite.binding.get_host_cpu_features()
-    if all(features.get(name) for name in ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")):
-        return 4
-    return 3 if all(features.get(name) for name in ("avx2", "fma", "bmi", "bmi2")) else 2
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m loglin.kernels.build", description=(__doc__ or "").split(":")[0])
     parser.add_argument(
@@ -336,7 +313,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, help="processes at a time; one per core if not given")
     chosen = parser.parse_args(arguments)
     os.environ["LOGLIN_KERNELS"] = "jit"
-    levels = list(extension.levels()) if chosen.levels == ["all"] else chosen.levels or [own_level()]
+    from loglin.kernels import jit
+
+    levels = list(extension.levels()) if chosen.levels == ["all"] else chosen.levels or [jit.own_level()]
     try:
         build(levels, chosen.folder, chosen.jobs)
     except LoglinError as error:

@@ -40,6 +40,11 @@ def levels() -> tuple[str, ...]:
     return LEVELS[:2] if os.name == "nt" else LEVELS  # dispatch.c cannot tell level 4 there
 
 
+def cpu_of(level: str) -> str:
+    """The level as LLVM names it; other machines than x86-64 have one, which is what all of them can do."""
+    return level if level in LEVELS else "generic"
+
+
 def path_of(level: str, folder: Path = digests.FOLDER) -> Path:
     return folder / f"compiled-{level}{SUFFIX}"
 

@@ -9,13 +9,32 @@ from types import FunctionType
 from typing import Any
 
 import numba
+from llvmlite.binding import get_host_cpu_features
 from numba import njit
 from numba.core import event
 
 from loglin.kernels import cache as folders
 from loglin.kernels.compile import Declared
+from loglin.kernels.extension import cpu_of, levels
 
 _SETTINGS: Any = numba.config  # reads its attributes from the environment, which type checkers cannot see
+
+
+def own_level() -> str:
+    """The highest level that this machine has, as dispatch.c finds it where there is an extension to ask."""
+    possible = levels()
+    if len(possible) == 1:
+        return possible[0]
+    features = get_host_cpu_features()
+    if all(features.get(name) for name in ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")):
+        return possible[-1]
+    return possible[1 if all(features.get(name) for name in ("avx2", "fma", "bmi", "bmi2")) else 0]
+
+
+# For the level that an extension would have been compiled for, not for the very processor: vectors are then added up in
+# the same order, and the numbers are the same to the last bit whichever way kernels were compiled.
+if _SETTINGS.CPU_NAME is None:
+    _SETTINGS.CPU_NAME, _SETTINGS.CPU_FEATURES = cpu_of(own_level()), ""
 
 
 def kernel(declared: Declared) -> Any:
