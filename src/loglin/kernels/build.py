@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import functools
 import gc
+import hashlib
 import importlib
 import importlib.util
 import logging
@@ -39,6 +40,20 @@ from loglin.kernels.digests import FOLDER, digest, sources
 from loglin.threads import available_cores
 
 _DECLARATION = re.compile(r'^@(kernel|record)\(\s*"', re.MULTILINE)
+# Of C++, Numba's runtime takes one type; zig has it only after building a library of its own for minutes.
+_ATOMIC = """#include <stddef.h>
+namespace std {
+struct atomic_size_t {
+    size_t value;
+    size_t load() const { return __atomic_load_n(&value, __ATOMIC_SEQ_CST); }
+    operator size_t() const { return load(); }
+    size_t operator=(size_t x) { __atomic_store_n(&value, x, __ATOMIC_SEQ_CST); return x; }
+    size_t operator++(int) { return __atomic_fetch_add(&value, 1, __ATOMIC_SEQ_CST); }
+    size_t operator--() { return __atomic_sub_fetch(&value, 1, __ATOMIC_SEQ_CST); }
+};
+}
+"""
+DISPATCHER = FOLDER / "dispatch.c"
 RUNTIME = "loglin"  # Numba's runtime is linked once into a file, under the name of a module that pycc would make
 
 
@@ -175,9 +190,13 @@ def _numba_version() -> str:
     return version("numba")
 
 
+def _digest_of(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+
+
 def table(modules: Iterable[str]) -> str:
     """What extension.py reads: digests of modules, and for each overload where it is and the pattern of its types."""
-    lines = [extension.FORMAT]
+    lines = [extension.FORMAT, f"{DISPATCHER.name} {_digest_of(DISPATCHER)}"]
     for module in modules:
         lines.append(f"{module} {digest(module)}")
         for declared in declarations(module):
@@ -196,43 +215,43 @@ def fresh(path: Path) -> bool:
         there = extension.Extension(path)
     except ImportError:
         return False
-    return all(there.fresh(module) for module in kernel_modules())
+    dispatcher = there.digests.get(DISPATCHER.name) == _digest_of(DISPATCHER)
+    return dispatcher and all(there.fresh(module) for module in kernel_modules())
 
 
-def _toolchain() -> Any:
-    """The machine's C compiler; where there is none, that of the package ziglang."""
+def _runtime(scratch: Path) -> Any:
+    """Numba's runtime and the C compiler: the machine's or, where there is none, that of the package ziglang."""
     command = os.environ.get("CC") or sysconfig.get_config_var("CC")  # none on Windows, where setuptools finds it
     if command and not shutil.which(command.split()[0]):
         if importlib.util.find_spec("ziglang") is None:
             raise LoglinError(f"no C compiler ({command}): install one, or pip install ziglang")
         zig = f"{sys.executable} -m ziglang cc"
         os.environ.update(CC=zig, CXX=zig, LDSHARED=f"{zig} -shared", LDCXXSHARED=f"{zig} -shared")
+        (scratch / "atomic").write_text(_ATOMIC)
     if importlib.util.find_spec("setuptools") is None:
         raise LoglinError("linking compiled kernels takes setuptools: pip install setuptools")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from numba.pycc.platform import Toolchain
+        from numba.pycc.cc import CC
 
-        return Toolchain()
+        runtime: Any = CC(RUNTIME, source_module=__name__)
+    runtime._toolchain._py_include_dirs = [str(scratch), *runtime._toolchain._py_include_dirs]
+    return runtime
 
 
 def link(objects: Sequence[Path], modules: Sequence[str], target: Path, scratch: Path) -> None:
     """One extension file of the object files, the dispatcher and Numba's runtime."""
-    toolchain = _toolchain()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from numba.pycc.cc import CC
-
-        runtime = CC(RUNTIME, source_module=__name__)
+    runtime = _runtime(scratch)
+    toolchain = runtime._toolchain
     lines = table(modules).replace("\\", "\\\\").replace('"', '\\"').split("\n")
     content = "\n".join(f'"{line}\\n"' for line in lines[:-1]) + f'\n"{lines[-1]}"'
     (scratch / "table.h").write_text(f"static const char TABLE[] =\n{content};\n")
-    (scratch / "dispatch.c").write_bytes((FOLDER / "dispatch.c").read_bytes())
+    shutil.copy(DISPATCHER, scratch)
     compiled = runtime._compile_mixins(str(scratch))
     compiled += toolchain.compile_objects(
-        [str(scratch / "dispatch.c")],
+        [str(scratch / DISPATCHER.name)],
         str(scratch),
-        include_dirs=[str(scratch), *toolchain.get_python_include_dirs()],
+        include_dirs=toolchain.get_python_include_dirs(),
     )
     partial = scratch / target.name
     toolchain.link_shared(
