@@ -12,16 +12,19 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-# Kernel modules import one another in this form alone; how kernels are compiled and kept is imported as
-# ``from loglin.kernels import …``, since it does not change the compiled code.
-_IMPORT = re.compile(rb"^ *from loglin\.kernels\.(\w+) import", re.MULTILINE)
+# How kernels are compiled and kept does not change the compiled code: compile.py imports it within functions, in the
+# second form, which counts at the beginning of a line alone.
+_FROM_MODULE = re.compile(rb"^ *from loglin\.kernels\.(\w+) import", re.MULTILINE)
+_MODULES = re.compile(rb"^from loglin\.kernels import ([\w, ]+)$", re.MULTILINE)
 
 
 @cache
 def _source(name: str) -> tuple[bytes, frozenset[str]]:
     """The source of a kernel module, and the names of the modules that it imports."""
     source = (FOLDER / f"{name}.py").read_bytes()
-    return source, frozenset(found.decode() for found in _IMPORT.findall(source))
+    listed = b",".join(_MODULES.findall(source)).decode().split(",")
+    named = [found.decode() for found in _FROM_MODULE.findall(source)]
+    return source, frozenset(name for name in (*named, *map(str.strip, listed)) if name)
 
 
 def sources(name: str) -> dict[str, bytes]:
