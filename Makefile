@@ -24,18 +24,17 @@ lint: $(READY)
 # On all cores; a worker keeps neighboring tests, which share fixtures, until another has none left.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-# Two processes compile kernels that have little in common, where each worker of the tests would compile them all.
-GOLDEN  := $(BIN)/python tests/golden/run.py check tests/golden/numbers.json
-LATTICE := ^(tree|tag (contrastive|mixture|marginal-likelihood|em) )
-CHAIN   := ^(lm|nb|max \w+ |tag (crf|memm|perceptron|piecewise|margin|pseudolikelihood|m-estimation|hmm) .*(auto|t1))
-
+# Into an extension for this machine; what depends on no edited file is not compiled anew.
 kernels: $(READY)
-	@$(GOLDEN) --only '$(LATTICE)' > /dev/null & $(GOLDEN) --only '$(CHAIN)' > /dev/null; wait
+	$(BIN)/python -m loglin.kernels.build
+
+# A call with types that no kernel declares is an error in tests, in place of a compilation.
+test test-full: export LOGLIN_KERNELS := strict
 
 test: $(READY) lint kernels
 	$(PYTEST) -m "not full"
 
-test-full: $(READY) lint
+test-full: $(READY) lint kernels
 	$(PYTEST)
 
 bench: $(READY)
@@ -57,4 +56,4 @@ tables: $(READY)
 	$(BIN)/python benchmarks/tables.py --output docs/results $(if $(FORCE),--force) $(TABLE)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build src/loglin/kernels/compiled-*

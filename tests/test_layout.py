@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from loglin.criteria.registry import FIRST, criteria
+from loglin.kernels.digests import sources
 from loglin.models.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +64,27 @@ def test_imports_point_upwards(path):
 def test_optimizers_and_objectives_know_each_other_by_protocols_alone():
     for path in (PACKAGE / "optimize").glob("*.py"):
         assert "objectives" not in imports_of(path), path.name
+
+
+COMPILERS = {"jit", "emitter", "build"}  # import Numba; with compiled kernels nothing imports them
+
+
+KERNELS = sorted(path for path in (PACKAGE / "kernels").glob("*.py") if "@kernel" in path.read_text())
+
+
+@pytest.mark.parametrize("path", KERNELS, ids=lambda p: p.stem)
+def test_kernels_import_no_compiler_and_digests_know_what_they_import(path):
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("loglin.kernels"):
+            modules = node.module.split(".")[2:]
+            found |= set(modules) if modules else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            assert not [name for name in names if name.split(".")[0] in ("numba", "llvmlite")]
+    if path.stem != "compile":  # imports how kernels are compiled, which the compiled code does not depend on
+        assert found & COMPILERS == set()
+        assert found <= set(sources(path.stem))
 
 
 def test_no_code_compares_with_the_name_of_a_criterion_or_a_task():

@@ -6,63 +6,86 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 
-from loglin.kernels import rows
-from loglin.kernels.compile import kernel
+from loglin.kernels import jit, rows
+from loglin.kernels.compile import CONTRACT, Declared
+from loglin.kernels.compile import PLAIN as JIT_OFF
 
 WIDTHS = (8, 16, 24, 32, 40, 104)  # one to four vectors, a block and one more, three blocks and one more
 N = 9  # rows of a table
-JIT_OFF = bool(numba.config.DISABLE_JIT)
 UNTOUCHED = 77.0
+
+
+def kernel(function):
+    """As kernels of the package are compiled when first called, and kept as long as kernels/rows.py stays."""
+    if JIT_OFF:
+        return function
+    function.__module__ = rows.__name__
+    return jit.kernel(Declared(function, CONTRACT, False, (), {}))
+
+
+def intrinsic(primitive):
+    """The primitive itself, also where it was not needed so far as kernels are compiled already."""
+    return getattr(primitive, "made", primitive)
+
+
+_sum_rows = intrinsic(rows.sum_rows)
+_weigh_rows = intrinsic(rows.weigh_rows)
+_spread_row = intrinsic(rows.spread_row)
+_mix_rows = intrinsic(rows.mix_rows)
+_step_forward = intrinsic(rows.step_forward)
+_step_backward = intrinsic(rows.step_backward)
+_add_outer = intrinsic(rows.add_outer)
+_best_rows = intrinsic(rows.best_rows)
+_exp_row = intrinsic(rows.exp_row)
 
 
 # Intrinsics can only be called from compiled code.
 @kernel
 def sum_rows(out, o, table, index, begin, end):
-    rows.sum_rows(out, o, table, index, begin, end)
+    _sum_rows(out, o, table, index, begin, end)
 
 
 @kernel
 def weigh_rows(out, o, table, index, value, begin, end):
-    rows.weigh_rows(out, o, table, index, value, begin, end)
+    _weigh_rows(out, o, table, index, value, begin, end)
 
 
 @kernel
 def spread_row(table, allowed, index, q, weight, row, r):
-    rows.spread_row(table, allowed, index, q, weight, row, r)
+    _spread_row(table, allowed, index, q, weight, row, r)
 
 
 @kernel
 def mix_rows(out, o, coefficient, c, c_stride, matrix, m, m_stride, count):
-    rows.mix_rows(out, o, coefficient, c, c_stride, matrix, m, m_stride, count)
+    _mix_rows(out, o, coefficient, c, c_stride, matrix, m, m_stride, count)
 
 
 @kernel
 def step_forward(a, t, M, m, e, scale):
-    return rows.step_forward(a, t, M, m, e, scale)
+    return _step_forward(a, t, M, m, e, scale)
 
 
 @kernel
 def step_backward(b, t, MT, e, a, scale, r):
-    rows.step_backward(b, t, MT, e, a, scale, r)
+    _step_backward(b, t, MT, e, a, scale, r)
 
 
 @kernel
 def add_outer(X, a, b, scale, n):
-    rows.add_outer(X, a, b, scale, n)
+    _add_outer(X, a, b, scale, n)
 
 
 @kernel
 def best_rows(out, arg, o, coefficient, c, matrix, count):
-    rows.best_rows(out, arg, o, coefficient, c, matrix, count)
+    _best_rows(out, arg, o, coefficient, c, matrix, count)
 
 
 @kernel
 def exp_row(row, r, shift):
-    return rows.exp_row(row, r, shift)
+    return _exp_row(row, r, shift)
 
 
 @pytest.fixture(params=["float32", "float64"])

@@ -60,7 +60,6 @@ def demo_command(lines, output, as_json) -> None:
     """
     began = time.perf_counter()
     shared.check_output(output)
-    _announce_compilation()
     from loglin.cli.explaining import entity_lines, explanation_as_dict
     from loglin.decoding.chains import Decoder
 
@@ -104,15 +103,6 @@ def demo_command(lines, output, as_json) -> None:
     if output:
         say(f"model written to {output}\n")
     say(NEXT.rstrip())
-
-
-def _announce_compilation() -> None:
-    from pathlib import Path
-
-    from loglin.kernels import compile
-
-    if not any(Path(compile._FOLDER).rglob("*.nbi")):
-        print("compiling kernels, first time only (less than a minute) …", file=sys.stderr, flush=True)
 
 
 def _trained() -> Iterator[tuple[Any, dict[str, Any]]]:

@@ -46,7 +46,7 @@ def chosen_strength(
     known, y = isinstance(y, Column), [list(labels) for labels in sequences_of(y, lengths)]
     doubtful = (set, frozenset, list, tuple, type(None))
     certain = [known or not any(isinstance(label, doubtful) for label in s) for s in y]
-    if len(certain) != len(lengths):
+    if len(certain) != len(lengths) or (chosen.needs == Annotation.CERTAIN and not all(certain)):
         return None  # which the problem refuses
     some, held = parts(lengths, certain, tagger.seed)
     if not len(held):

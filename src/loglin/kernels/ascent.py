@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
-from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.compile import REORDER, kernel, record
 from loglin.kernels.rows import add_row, keep_row, put_row
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 from loglin.kernels.stochastic import exp_transitions
@@ -30,6 +30,7 @@ NOTHING = 1e-6  # a gap too small to move for
 TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
 
 
+@record("F[,] F[,] F[] f4[] f8[]")
 class Dual(NamedTuple):
     """What the weights are made of, and how far each sentence is from the model."""
 
@@ -138,7 +139,7 @@ def add_single(sums, feature, d, base, n):
     return n
 
 
-@kernel
+@kernel("i8[] Sentences Known Parameters Exponentials Dual float", T="F")
 def ascend(order, text, known, parameters, exponentials, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels

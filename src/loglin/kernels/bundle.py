@@ -10,7 +10,7 @@ from loglin.kernels.vectors import dot
 MOST = 2000  # exchanges between two planes
 
 
-@kernel(fastmath=REORDER)
+@kernel("f8[] F[] f8[] F[,] int f8[,]", fastmath=REORDER)
 def add_plane(w, gradient, l2, planes, k, products):
     """Set planes[k] = (gradient − l2·w)/√l2 and its products with all planes; returns gradient·w − ½ Σ l2·w²."""
     total, one = 0.0, l2.shape[0] == 1
@@ -24,7 +24,7 @@ def add_plane(w, gradient, l2, planes, k, products):
     return total
 
 
-@kernel
+@kernel("f8[,] f8[]")
 def best_mixture(products, heights):
     """The largest heights·c − ½ c·products·c over c ≥ 0, Σ c = 1: mass moves from the worst plane to the best."""
     n = heights.shape[0]

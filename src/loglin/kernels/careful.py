@@ -59,7 +59,7 @@ def log_steps(first, n, text, parameters, transitions):
     return transitions[:n_steps]
 
 
-@kernel
+@kernel("int int Steps float f8[,] f8[,,] f8[,] f8[,] f8[]")
 def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual):
     """Add sign·nodes to the residuals of tokens, sign·pairs to those of steps and of label bigrams."""
     ptr, _ids, pair_of = steps

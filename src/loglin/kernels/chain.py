@@ -319,7 +319,7 @@ def flush_pairs(n_labels, M, out):
             out.X[i, j] = 0
 
 
-@kernel
+@kernel("int int Sentences Parameters Exponentials Trigrams|none Residuals", T="f8")
 def posteriors(begin, end, text, parameters, exponentials, second, out):
     """Fill the residuals, expected transitions and losses of the sentences begin … end − 1.
 

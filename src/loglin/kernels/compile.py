@@ -1,68 +1,91 @@
-"""The decorator of every kernel: serial, without the GIL, compiled once and kept.
+"""The decorators of compiled code: kernels, the vector primitives that they are made of, and records of arrays.
 
-Numba keeps compiled code per file and looks only at that file's date, so a kernel that calls
-another file's kernel goes stale when the other changes. Our cache folder is therefore named by a
-digest of all kernel sources: any change starts a new folder. It lies in the user's cache, which can
-be written when the installed package cannot.
+    @kernel("int int i8[] u4[] int F[,]")
+    def sum_lists(begin, end, ptr, ids, first, table): ...
+
+A kernel is serial, runs without the GIL, and is compiled in one of two ways: ahead of time into an extension
+(kernels/build.py), or by Numba when it is first called, and then kept (kernels/jit.py). For the former the decorator
+says which types Python calls the kernel with; a kernel that only kernels call needs none. kernels/declare.py has the
+notation. ``LOGLIN_KERNELS`` chooses: "jit" leaves the extension aside, "strict" refuses to compile anything.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
-import numba
-from numba import njit
-
-
-def _digest() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _cache_folder() -> str:
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "loglin"
-    try:
-        folder = root / f"kernels-{_digest()}"
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="loglin-kernels-"))
-    return str(folder)
-
-
-_FOLDER = _cache_folder()
-_SETTINGS: Any = numba.config  # reads its attributes from the environment, which type checkers cannot see
+# As Numba has it: kernels are then plain Python, which can be stepped through and covered.
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 # Our zeros are -inf and our NaNs are errors, so no flag that assumes finite numbers.
 CONTRACT = frozenset({"contract"})
 REORDER = frozenset({"contract", "reassoc", "nsz", "arcp"})
 
 
-def kernel(function: Callable | None = None, *, fastmath: frozenset[str] = CONTRACT, inline: bool = False) -> Any:
-    """Compile ``function`` lazily: no GIL, division by zero gives inf, compiled code cached."""
+class Declared(NamedTuple):
+    """A kernel as its module declares it."""
 
-    def compile_lazily(function: Callable) -> Any:
-        outside = _SETTINGS.CACHE_DIR
-        _SETTINGS.CACHE_DIR = _FOLDER
-        try:
-            return njit(
-                nogil=True,
-                cache=True,
-                error_model="numpy",
-                boundscheck=False,
-                fastmath=set(fastmath),
-                inline="always" if inline else "never",
-            )(function)
-        finally:
-            _SETTINGS.CACHE_DIR = outside
+    function: Callable
+    fastmath: frozenset[str]
+    inline: bool
+    types: tuple[str, ...]  # of the arguments, in each way that Python calls it
+    variables: dict[str, str]  # what a letter of ``types`` may stand for
 
-    return compile_lazily if function is None else compile_lazily(function)
+    @property
+    def module(self) -> str:
+        return self.function.__module__.rpartition(".")[2]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+@cache
+def _compiler() -> Any:
+    """What makes callables of kernels: the extension where there is one, else the JIT."""
+    from loglin.kernels import extension
+
+    found = extension.find()
+    if found is None:
+        from loglin.kernels import jit
+
+        return jit
+    return found
+
+
+def kernel(*types: Any, fastmath: frozenset[str] = CONTRACT, inline: bool = False, **variables: str) -> Any:
+    """Compile a function: no GIL, division by zero gives inf; ``types`` are those that Python calls it with."""
+
+    def declare(function: Callable) -> Any:
+        declared = Declared(function, fastmath, inline, () if bare else types, variables)
+        return function if PLAIN else _compiler().kernel(declared)
+
+    bare = len(types) == 1 and callable(types[0])
+    return declare(types[0]) if bare else declare
+
+
+def primitive(*arguments: str, returns: bool = False) -> Any:
+    """An operation on rows from a function that writes its code: emit(e: Emitter) → result or None.
+
+    arguments: "a" for an array, "i" for an integer, "x" for a number of the first array's type.
+    """
+
+    def declare(emit: Callable) -> Any:
+        return emit if PLAIN else _compiler().primitive(emit, arguments, returns)
+
+    return declare
+
+
+RECORDS: dict[str, tuple[type, str]] = {}  # by name, with the types of their fields
+
+
+def record(types: str) -> Callable[[type], Any]:
+    """Say the types of the fields of a named tuple that Python gives to kernels, in the notation of ``kernel``."""
+
+    def declare(fields: type) -> Any:
+        RECORDS[fields.__name__] = fields, types
+        return fields
+
+    return declare

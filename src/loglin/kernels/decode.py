@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 from loglin.kernels.rows import best_rows, sum_rows, weigh_rows
 from loglin.kernels.viterbi import follow, viterbi
 
@@ -14,6 +14,7 @@ u8 = np.uint64
 MANY = -(1 << 30)
 
 
+@record("const i8[] const u2[] I[,] F[,] F[,] const F[] F[,] F[,] const i8[] const i4[] int")
 class Weights(NamedTuple):
     """A model's weights by attribute, in one precision."""
 
@@ -30,7 +31,7 @@ class Weights(NamedTuple):
     bigram_first: int  # this on
 
 
-@kernel
+@kernel("const i8[] int const u2[] const F[] I[,] F[,]")
 def fill_places(ptr, least, labels, weights, places, place_weights):
     """Where an attribute's weights are, in one small record, so that scoring it takes one look into memory.
 
@@ -52,7 +53,7 @@ def fill_places(ptr, least, labels, weights, places, place_weights):
     return n
 
 
-@kernel
+@kernel("const i8[] const u2[] I[,] const F[] F[,]")
 def fill_rows(ptr, labels, places, weights, table):
     """table[place of attribute] = its weights by label."""
     for a in range(places.shape[0]):
@@ -61,7 +62,7 @@ def fill_rows(ptr, labels, places, weights, table):
                 table[places[a, 0], labels[f]] = weights[f]
 
 
-@kernel
+@kernel("int int Attributes Weights F[,]")
 def score_attributes(first, last, text, model, e):
     """e[t − first] = Σ of the weights of token t's attributes, by label."""
     ptr, ids, values = text.ptr, text.ids, text.values
@@ -112,7 +113,7 @@ def add_heads(first, last, of_token, heads, e):
                 e[t - first, j] += heads[h, j]
 
 
-@kernel
+@kernel("int Attributes Weights F[,]")
 def step_scores(t, text, model, out):
     """out = T plus the observed bigram features of the step into token t."""
     ptr, ids, feature_ptr, pairs = text.bigram_ptr, text.bigram_ids, model.bigram_ptr, model.bigram_pairs
@@ -145,7 +146,7 @@ def subtract_normalizer(e, t, step, n_labels, constant):
         e[t - 1, i] -= top + np.log(z)
 
 
-@kernel
+@kernel("int int Attributes i4[,] F[,] Weights F int i4[]")
 def best_labels(begin, end, text, of_token, heads, model, constant, longest, out):
     """out[t] = label of token t in the best sequence, for the sentences begin … end − 1, none longer than ``longest``.
 
@@ -180,7 +181,7 @@ def best_labels(begin, end, text, of_token, heads, model, constant, longest, out
         follow(n, n_labels, e, back, out, first)
 
 
-@kernel
+@kernel("Attributes Weights f8[,]", F="f8")
 def all_scores(text, model, out):
     """out[t] = scores of token t by label, without padding."""
     e = np.zeros((1, model.table.shape[1]), model.table.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 
 
-@kernel
+@kernel("i8[] i8[] i4[] i8[] i4[] i8[] u2[] i8[] i8[] i8[]")
 def entry_features(kinds, site_ptr, site_labels, ptr, ids, index_ptr, index_labels, rows, features, places):
     """CSR of the features of every entry of sites: rows (entries + 1,), features, and places in ``ids``.
 

@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 
 u8 = np.uint64
 LARGE = 30.0  # an amount by which attributes move a rule, and
 SMALL = 0.01  # a share of its symbol's normalizer that an instance's is, beyond which it is summed as it stands
 
 
+@record("i4[] i8[] f8[]")
 class Instances(NamedTuple):
     """Choices of a rule, sorted by symbol."""
 
@@ -34,6 +35,7 @@ class Instances(NamedTuple):
     counts: np.ndarray  # (instances,) float64
 
 
+@record("i8[] i8[] i8[]")
 class Runs(NamedTuple):
     """The weights that attributes of an instance have for its symbol's rules: begins[q] … ends[q] − 1, for each q."""
 
@@ -42,6 +44,7 @@ class Runs(NamedTuple):
     ends: np.ndarray
 
 
+@record("i8[] i8[] i4[]")
 class BySymbol(NamedTuple):
     """How weights are laid out."""
 
@@ -50,7 +53,7 @@ class BySymbol(NamedTuple):
     local: np.ndarray  # (weights,) int32: the rule that a weight is for, counted from the symbol's first
 
 
-@kernel
+@kernel("i4[] i4[,] i8[] i4[] i8[] i8[,] i8[,]")
 def find_runs(symbols, attributes, ptr, targets, expansions, begins, ends):
     """begins, ends (n, templates): where the pairs of an attribute with the rules of a symbol stand in ``targets``.
 
@@ -77,7 +80,7 @@ def find_runs(symbols, attributes, ptr, targets, expansions, begins, ends):
 #
 # so that only touched rules are exponentiated; where Z is small beside z, or a d large, digits would be lost and the
 # instance is summed as it stands.
-@kernel
+@kernel("int int Instances Runs BySymbol f8[] bool bool int f8[]")
 def losses_and_slopes(begin, end, instances, runs, layout, weights, nota, second, origin, out):
     """Σ losses of the instances begin … end − 1; ∂loss/∂w (or, if ``second``, ∂²loss/∂w²) is added to ``out``.
 
@@ -195,7 +198,7 @@ def _careful(i, instances, runs, layout, weights, nota, second, origin, scores, 
     return counts[i] * (peak + math.log(Z) - chosen) if peak > -np.inf else 0.0
 
 
-@kernel
+@kernel("f8[,] int i8[] i8[] float i8[] i8[]")
 def wrong_edges(chart, n, gold_cells, gold_symbols, delta, cells, symbols):
     """List the edges of two words and more, not gold ones, that score at least the best of their length − delta.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 
 u8 = np.uint64
 
@@ -25,6 +25,7 @@ def find(values, first, last, wanted):
     return np.int64(-1)
 
 
+@record("i8[] u2[] i8[] i4[] i8[] i8[]")
 class Numbers(NamedTuple):
     """The numbers of all features, -1 where there is no weight."""
 
@@ -36,7 +37,7 @@ class Numbers(NamedTuple):
     triples: np.ndarray  # (L³,) of a label trigram, or empty
 
 
-@kernel
+@kernel("Attributes i4[] int Numbers i8[] u4[] F[]")
 def gold_features(text, codes, n_labels, numbers, out_ptr, out_ids, out_values):
     """Features of every sentence with its own labels, as often as they occur; text: see sentences.Attributes.
 
@@ -80,7 +81,7 @@ def gold_features(text, codes, n_labels, numbers, out_ptr, out_ids, out_values):
         out_ptr[s + 1] = n
 
 
-@kernel
+@kernel("int int i8[] u4[] F[] F[] F[]|f8[]")
 def sum_weights(begin, end, ptr, ids, values, weights, out):
     """out[i] = Σ weights[ids]·values over list i, for the lists begin … end − 1."""
     weighted = values.shape[0] > 0
@@ -95,7 +96,7 @@ def sum_weights(begin, end, ptr, ids, values, weights, out):
         out[i] = total
 
 
-@kernel
+@kernel("i8[] u4[] F[] f8[] f8[]")
 def square_norms(ptr, ids, values, count, out):
     """out[s] = ‖f_s‖²; a feature that occurs k times in a list is k in f_s. count (features,) is zero."""
     weighted = values.shape[0] > 0
@@ -110,7 +111,7 @@ def square_norms(ptr, ids, values, count, out):
         out[s] = total
 
 
-@kernel
+@kernel("i8[] i8[] u4[] F[] f8[] float f8[] F[]")
 def descend_dual(order, ptr, ids, values, squares, least, a, r):
     """One pass of coordinate descent on ½‖soft(Fᵀa − E, least)‖², a ≥ 0; r = Fᵀa − E is kept up to date.
 
@@ -135,7 +136,7 @@ def descend_dual(order, ptr, ids, values, squares, least, a, r):
 
 # Given the others, a_s solves a = exp(−f_s·w), w moving with it by (a − a_s)·share_s·f_s / l2; with
 # q = share_s·‖f_s‖² / l2 and u = log a:  u + q·e^u = q·a_s − f_s·w, by Newton's method
-@kernel
+@kernel("i8[] i8[] u4[] F[] f8[] f8[] float f8[] F[]")
 def ascend_dual(order, ptr, ids, values, squares, share, l2, a, w):
     """One pass of coordinate ascent on the dual of the l2-penalized loss; w = (Σ share·a·f − E) / l2 is kept."""
     weighted = values.shape[0] > 0
@@ -161,7 +162,7 @@ def ascend_dual(order, ptr, ids, values, squares, share, l2, a, w):
             w[f] += move * values[i] if weighted else move
 
 
-@kernel
+@kernel("i8[] u4[] F[] f8[] f8[]")
 def add_lists(ptr, ids, values, amounts, out):
     """out[f] += amounts[s]·v for every f of every list s."""
     weighted = values.shape[0] > 0

@@ -15,7 +15,7 @@ from loglin.kernels.compile import kernel
 from loglin.kernels.forest_scores import cell, log_row, split_row
 
 
-@kernel
+@kernel("int Tables Scores i8[] f8[,]")
 def merged_rows(first, tables, scores, coarse_of, rows):
     """rows (cells, coarse rules): the highest score of the merged rules at cells first, first + 1, …"""
     row = np.empty(len(scores.rules))
@@ -26,7 +26,7 @@ def merged_rows(first, tables, scores, coarse_of, rows):
             rows[c, coarse_of[r]] = max(rows[c, coarse_of[r]], row[r])
 
 
-@kernel
+@kernel("int Tables Scores i8[] f8[,]")
 def merged_splits(first, tables, scores, coarse_of, splits):
     """splits (states, coarse binary rules): the same of split scores, at states first, first + 1, …"""
     row = np.empty(len(tables.binary))
@@ -38,7 +38,7 @@ def merged_splits(first, tables, scores, coarse_of, splits):
             splits[k, coarse_of[r]] = max(splits[k, coarse_of[r]], row[r])
 
 
-@kernel
+@kernel("int Layout Tables Scores f8[,] f8[,] float b1[,]")
 def kept_items(f, layout, tables, scores, chart, splits, least, kept):
     """Mark the items (cells, N) through which a tree scores ``least`` or more; chart is that of the best trees.
 

@@ -33,7 +33,7 @@ def _fill_splits(f, layout, scores, splits):
 # ---------------------------------------------------------------------------------------------- the best tree
 
 
-@kernel
+@kernel("int Layout Tables Scores Best")
 def best_chart(f, layout, tables, scores, best):
     """max instead of Σ: the score of the best tree of every item, the rule on its top and where that splits."""
     chart, rule, split, active, n_active, row, sums, places, splits = best
@@ -102,7 +102,7 @@ def _close_best(f, c, layout, tables, row, values, rule, active):
     return n
 
 
-@kernel
+@kernel("int Layout Scores f8[,]")
 def best_goal(f, layout, scores, chart):
     """The state where the best tree ends, its symbol and its score."""
     S = layout.states[f + 1] - layout.states[f]
@@ -116,7 +116,7 @@ def best_goal(f, layout, scores, chart):
     return end, top, best
 
 
-@kernel
+@kernel("int int int Tables i4[,] i4[,] i4[,] i4[,]")
 def unfold(A, i, j, tables, rule, split, ahead, nodes):
     """Write down the tree below item (A, i, j) that the chart points to; how many nodes it has."""
     n, waiting = 0, 1
@@ -137,7 +137,7 @@ def unfold(A, i, j, tables, rule, split, ahead, nodes):
     return n
 
 
-@kernel
+@kernel("int int Layout Tables Scores f8[] i8[] i4[,,]")
 def best_trees(begin, end, layout, tables, scores, best, n_nodes, nodes):
     """The best tree of forests begin … end − 1: scores (n,), and its nodes (n, longest, 4)."""
     most = 0
@@ -163,7 +163,7 @@ def best_trees(begin, end, layout, tables, scores, best, n_nodes, nodes):
 # ---------------------------------------------------------------------------------------------- sums
 
 
-@kernel
+@kernel("int Layout Tables Scores f8[,] f8[] f8[,]")
 def inside_logs(f, layout, tables, scores, chart, row, splits):
     S, n_binary = layout.states[f + 1] - layout.states[f], len(tables.binary)
     _fill_splits(f, layout, scores, splits)
@@ -197,7 +197,7 @@ def inside_logs(f, layout, tables, scores, chart, row, splits):
                     values[parent] = add_logs(values[parent], values[child] + row[n_binary + u])
 
 
-@kernel
+@kernel("int Layout Scores f8[,] int")
 def log_goal_of_logs(f, layout, scores, chart, least):
     total = -np.inf
     for j in range(1, layout.states[f + 1] - layout.states[f]):
@@ -207,7 +207,7 @@ def log_goal_of_logs(f, layout, scores, chart, least):
     return total
 
 
-@kernel
+@kernel("int Layout Tables Scores f8[,] f8[,] f8[] f8[,] (int float float) Uses f8[,]")
 def outside_logs(f, layout, tables, scores, chart, outer, row, splits, seed, gradient, posteriors):
     """Add weight · expected uses to the gradients; seed is (least final, log Z, weight)."""
     S, n_binary = layout.states[f + 1] - layout.states[f], len(tables.binary)
@@ -288,7 +288,7 @@ def _collect_logs(g, tables, scores, counts, g_rules, g_pairs, g_dense):
     counts[:] = 0.0
 
 
-@kernel
+@kernel("int int Layout Tables Scores Room f8[,] f8[,] Uses f8[,]")
 def sums(begin, end, layout, tables, scores, room, weights, log_z, gradient, posteriors):
     """log Z of the goals of forests begin … end − 1, (forests, 2): the observed sentence, all sentences; and for
     weights (forests, 2) of the goals that are not all 0, weighted expectations added to the gradients.
@@ -330,7 +330,7 @@ def sums(begin, end, layout, tables, scores, room, weights, log_z, gradient, pos
 # ---------------------------------------------------------------------------------------------- samples
 
 
-@kernel
+@kernel("int Layout Tables Scores f8[,] i8[] i4[,,]")
 def sample_trees(f, layout, tables, scores, uniforms, n_nodes, nodes):
     """Draw trees of forest f: uniforms (n, longest + 1), one for each choice; nodes (n, longest, 4). log Z."""
     S, n_binary, N = layout.states[f + 1] - layout.states[f], len(tables.binary), len(scores.roots)

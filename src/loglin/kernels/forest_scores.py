@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 
 VANISHING = 1e-75  # a product of four such numbers is still a number
 SPREAD = -math.log(VANISHING)
 
 
+@record("i8[] i4[] i4[] i4[] i4[,] i4[,] i8[] i4[]")
 class Tables(NamedTuple):
     """The grammar, as kernels read it. R rules of which the first are binary, N symbols, K tags."""
 
@@ -30,6 +31,7 @@ class Tables(NamedTuple):
     tags: np.ndarray  # (K,) int32: symbols of the leaves' columns
 
 
+@record("f8[,] f8[] f8[] f8[,] i4[,] i8[] i4[] f8[] i4[,] i8[] i4[] f8[] int f8[]")
 class Scores(NamedTuple):
     """What the score of a tree is made of, in logarithms; a cell's rules are ``rules`` + weights of its attributes."""
 
@@ -49,6 +51,7 @@ class Scores(NamedTuple):
     settled: np.ndarray  # (R,) rules normalized where no attribute touches them, if local
 
 
+@record("i8[] i8[] i8[] i4[] i4[] i4[] i1[] i4[] b1[,]")
 class Layout(NamedTuple):
     """Forests one behind the other."""
 
@@ -63,6 +66,7 @@ class Layout(NamedTuple):
     masks: np.ndarray  # (masks, N) bool
 
 
+@record("f8[,] f8[,] i4[,] i4[] f8[] f8[] f8[] f8[] f8[] i4[] i4[] f8[] f8[,] f8[,]")
 class Room(NamedTuple):
     """Where one thread works."""
 
@@ -82,6 +86,7 @@ class Room(NamedTuple):
     split_counts: np.ndarray  # (states, binary) by left child, or (0, 0)
 
 
+@record("f8[,] f8[] f8[] f8[] f8[] f8[,]")
 class Uses(NamedTuple):
     """Expected uses, weighted: the gradient by each part of Scores. Added to."""
 
@@ -93,6 +98,7 @@ class Uses(NamedTuple):
     dense: np.ndarray  # (cells, R), or (0, R) if not wanted
 
 
+@record("f8[,] i4[,] i4[,] i4[,] i4[] f8[] f8[] i4[] f8[,]")
 class Best(NamedTuple):
     """The best tree of every item, and room to find it."""
 
@@ -107,12 +113,12 @@ class Best(NamedTuple):
     splits: np.ndarray  # (states, binary) split scores, or (0, binary) if there are none
 
 
-@kernel
+@kernel("int int")
 def cell(i, j):
     return j * (j - 1) // 2 + i
 
 
-@kernel
+@kernel("int Tables Scores f8[]")
 def log_row(c, tables, scores, row):
     """The scores of all rules at cell c (counted over all forests)."""
     R = len(scores.rules)
@@ -153,7 +159,7 @@ def _normalize(tables, scores, row):
             row[begin:end] -= peak + math.log(total)
 
 
-@kernel
+@kernel("Tables Scores Room")
 def prepare(tables, scores, room):
     """Fill what all cells share; the peak of the binary rules, and whether no rule's weight can vanish."""
     n_binary = len(tables.binary)

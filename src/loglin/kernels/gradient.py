@@ -16,7 +16,7 @@ from loglin.kernels.rows import sum_rows, weigh_rows
 u8 = np.uint64
 
 
-@kernel
+@kernel("int int i8[] u2[] i4[] K[] K[,]", K="b1 f4 f8")
 def fill_table(begin, end, ptr, labels, row_of, weights, table):
     """table[row of attribute] = its weights by label, for the attributes begin … end − 1 that have a row."""
     for a in range(u8(begin), u8(end)):
@@ -34,14 +34,14 @@ def never_falls(ptr):
     return True
 
 
-@kernel
+@kernel("int int i8[] u4[] int F[,]")
 def sum_lists(begin, end, ptr, ids, first, table):
     """table[first + i] = Σ of the rows in list i, for the lists begin … end − 1."""
     for i in range(begin, end):
         sum_rows(table, first + i, table, ids, ptr[i], ptr[i + 1])
 
 
-@kernel
+@kernel("int int i8[] i8[] u2[] i8[] u4[] F[] F[,] F[]")
 def attribute_gradient(begin, end, order, ptr, labels, posting_ptr, postings, values, R, gradient):
     """gradient[f] = Σ over the tokens of f's attribute of R[token, f's label].
 
@@ -71,7 +71,7 @@ def attribute_gradient(begin, end, order, ptr, labels, posting_ptr, postings, va
                 gradient[f] = one
 
 
-@kernel
+@kernel("i8[] u4[] i8[] i8[]")
 def order_by_first(posting_ptr, postings, starts, order):
     """Attributes in order of their first posting; starts (largest posting + 2,) is zero at first."""
     n = posting_ptr.shape[0] - 1
@@ -91,7 +91,7 @@ def order_by_first(posting_ptr, postings, starts, order):
             k += 1
 
 
-@kernel
+@kernel("int int i8[] u4[] F[] F[]")
 def sum_postings(begin, end, ptr, postings, residual, gradient):
     """gradient[f] = Σ residual[q] over the entries q of feature f."""
     for f in range(begin, end):
@@ -101,7 +101,7 @@ def sum_postings(begin, end, ptr, postings, residual, gradient):
         gradient[f] = total
 
 
-@kernel
+@kernel("i8[] F[] F[,]")
 def curvature(offsets, instance, R):
     """Residuals weight·(p − y) to weight·p·(1 − p): |p − y|·(1 − |p − y|) is the same for y = 0 and y = 1."""
     for s in range(offsets.shape[0] - 1):

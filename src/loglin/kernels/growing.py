@@ -7,7 +7,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 
 
-@kernel
+@kernel("i4[]|i4[,] int")
 def grown(array, size):
     """The array itself if it has ``size`` rows, else a copy with room for at least so many and twice those it had."""
     if size <= array.shape[0]:

@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 
 CANCELLED = 1e-6  # a sum that shrinks to this share of itself has lost digits: it is made anew over all words
 
 
+@record("i4[,] i8[] i8[] i4[] f8[]")
 class Tree(NamedTuple):
     """Histories as leaves below groups, which are sorted by the attributes on the path to them."""
 
@@ -37,6 +38,7 @@ class Tree(NamedTuple):
     counts: np.ndarray  # (histories,) float64
 
 
+@record("i8[] i4[] f8[] f8[]")
 class Features(NamedTuple):
     """The words that each attribute has a weight for."""
 
@@ -46,6 +48,7 @@ class Features(NamedTuple):
     expected: np.ndarray  # (features,) float64, added to; empty where expectations are not wanted
 
 
+@record("i8[] i4[] f8[]")
 class Targets(NamedTuple):
     """Words whose probabilities are wanted; ``ptr`` is empty where none are."""
 
@@ -164,7 +167,7 @@ def _length(path):
     return n
 
 
-@kernel
+@kernel("Tree int int f8[] Features f8[] Targets")
 def visit(tree, begin, end, unigram, features, expected_unigrams, targets):
     """Visit the groups begin … end − 1: (Σ_h count_h·log Z_h, words touched); expectations and log p are written."""
     n_words, peak = unigram.shape[0], unigram.max()  # shifted by the largest, no e^u overflows

@@ -19,7 +19,7 @@ LOGISTIC, SQUARED_HINGE, SQUARES = 0, 1, 2
 _PRODUCT = 512  # factors of at most 2 whose product is still a number
 
 
-@kernel
+@kernel("int int int int Tokens Parameters F[,] F[] bool F[,] f8[]", T="f8")
 def losses_and_slopes(begin, end, kind, n_labels, tokens, parameters, targets, instance, second, R, losses):
     """R[t, j] = the loss's derivative by score j of example t, or its second one; losses[j] = Σ_t loss.
 

@@ -11,7 +11,7 @@ u8 = np.uint64
 _GOLDEN = u8(0x9E3779B97F4A7C15)
 
 
-@kernel
+@kernel("i4[,] i8[] i8[] i8[] i8[] int i8[]")
 def template_keys(columns, offsets, which, shift, sizes, reach, keys):
     """keys[t] = mixed-radix number of the items (column which[i] at t + shift[i]) of one template.
 
@@ -40,7 +40,7 @@ def template_keys(columns, offsets, which, shift, sizes, reach, keys):
             keys[t] = key
 
 
-@kernel
+@kernel("i4[] i8[] i8[] int int i8[] i4[,]")
 def place_values(codes, offsets, shifts, size, reach, firsts, out):
     """out[t, f] = firsts[f] + the value (0 … size − 1) at t + shifts[f], or a boundary symbol as above."""
     for s in range(offsets.shape[0] - 1):
@@ -57,7 +57,7 @@ def place_values(codes, offsets, shifts, size, reach, firsts, out):
                 out[t, f] = firsts[f] + value
 
 
-@kernel
+@kernel("i8[] i4[]")
 def factorize(keys, ids):
     """ids[t] = number of keys[t] in order of first occurrence, -1 for a negative key.
 
@@ -103,7 +103,7 @@ def factorize(keys, ids):
     return distinct[:n].copy(), counts[:n].copy()
 
 
-@kernel
+@kernel("i8[] i4[]")
 def fill_key_slots(keys, slots):
     """Hash table from key to its position in ``keys``; slots all -1, a power of two ≥ 2·len(keys)."""
     mask = u8(slots.shape[0] - 1)
@@ -114,7 +114,7 @@ def fill_key_slots(keys, slots):
         slots[k] = np.int32(i)
 
 
-@kernel
+@kernel("i4[] i8[] i8[] int i4[]")
 def find_keys(slots, keys, wanted, base, ids):
     """ids[i] = base + position of wanted[i] in keys, or -1."""
     mask = u8(slots.shape[0] - 1)
@@ -131,7 +131,7 @@ def find_keys(slots, keys, wanted, base, ids):
             k = (k + u8(1)) & mask
 
 
-@kernel
+@kernel("int int i4[,] i8[] (i8[] i8[] i8[] int) (i8[] i8[] i8[]) (i8[] i8[] i4[] i8[] i8[] i8[]) i4[,]")
 def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables, ids):
     """ids[t, j] = attribute of template j at token t, or -1, for the sentences s_begin … s_end − 1.
 
@@ -177,7 +177,7 @@ def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables,
                 ids[t, j] = found + np.int32(bases[j]) if found >= 0 else -1
 
 
-@kernel
+@kernel("i8[] i4[] u1[,] u1[,]")
 def observed_labels(ptr, ids, label_bits, bits):
     """bits[a] |= label_bits[t] for every attribute a of every token t; both are rows of bytes."""
     for t in range(ptr.shape[0] - 1):
@@ -187,7 +187,7 @@ def observed_labels(ptr, ids, label_bits, bits):
                 bits[a, k] |= label_bits[t, k]
 
 
-@kernel
+@kernel("u1[,] i8[]")
 def count_bits(bits, ptr):
     """ptr[a + 1] = ptr[a] + number of bits set in row a."""
     for a in range(bits.shape[0]):
@@ -200,7 +200,7 @@ def count_bits(bits, ptr):
         ptr[a + 1] = ptr[a] + n
 
 
-@kernel
+@kernel("u1[,] u2[]")
 def list_bits(bits, labels):
     """The numbers of the bits that are set, row after row."""
     q = u8(0)
@@ -213,7 +213,7 @@ def list_bits(bits, labels):
                     q += u8(1)
 
 
-@kernel
+@kernel("i4[,] i8[] i4[]")
 def compact(matrix, ptr, ids):
     """Rows of attribute numbers per template (K, N), -1 for none, to a list per token: ids[ptr[t]:ptr[t+1]]."""
     k = u8(0)
@@ -227,7 +227,7 @@ def compact(matrix, ptr, ids):
     return np.int64(k)
 
 
-@kernel
+@kernel("i8[] i4[] i4[,] i8[] i4[] i8[] i4[]")
 def unfold(ptr, ids, heads, head_ptr, head_ids, out_ptr, out_ids):
     """Lists of tokens with the attributes of their heads appended; out_ids of size 0: only count."""
     q = u8(0)
@@ -249,7 +249,7 @@ def unfold(ptr, ids, heads, head_ptr, head_ids, out_ptr, out_ids):
     out_ptr[ptr.shape[0] - 1] = q
 
 
-@kernel
+@kernel("i8[] i4[]|u4[] F[] int i8[] u4[] F[]")
 def transpose(ptr, ids, values, first, out_ptr, out_ids, out_values):
     """Add the lists ids[ptr[t]:ptr[t+1]] to the inverse lists; entry t is written as first + t.
 
@@ -266,13 +266,13 @@ def transpose(ptr, ids, values, first, out_ptr, out_ids, out_values):
             out_ptr[a] = np.int64(p + u8(1))
 
 
-@kernel
+@kernel("i4[]|u4[] i8[]")
 def count(ids, counts):
     for q in range(u8(ids.shape[0])):
         counts[u8(ids[q])] += 1
 
 
-@kernel
+@kernel("i8[] i4[] i4[,] i8[] i4[] i8[] i8[]")
 def count_scored(ptr, ids, heads, feature_ptr, row_of, row_ptr, entry_ptr):
     """Lengths of each token's two lists: rows of the table (its heads included) and single weights."""
     rows, entries = 0, 0
@@ -288,7 +288,7 @@ def count_scored(ptr, ids, heads, feature_ptr, row_of, row_ptr, entry_ptr):
     row_ptr[ptr.shape[0] - 1], entry_ptr[ptr.shape[0] - 1] = rows, entries
 
 
-@kernel
+@kernel("i8[] i4[] f8[] i4[,] int i8[] u2[] i4[] u4[] F[] u4[] u2[] F[]")
 def fill_scored(
     ptr,
     ids,

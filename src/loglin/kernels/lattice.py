@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import REORDER, kernel
+from loglin.kernels.compile import REORDER, kernel, record
 from loglin.kernels.growing import grown
 
 SMALL, LARGE = 1e-50, 1e50  # a block whose largest number is smaller or larger is scaled
@@ -32,6 +32,7 @@ VANISHING = 1e-100  # a positive number below it makes a lattice unsafe
 ROW, ROWS, COLUMN, COLUMNS, PLACE, GOAL = range(6)
 
 
+@record("i8[] i4[,] i8[] i4[] i4[] int")
 class Graph(NamedTuple):
     """Lattices one behind the other; the nodes of each are contiguous and in topological order."""
 
@@ -44,6 +45,7 @@ class Graph(NamedTuple):
     second: int  # 1 in a label model of order 2, else 0
 
 
+@record("int f8[] f8[] f8[] float bool")
 class Factors(NamedTuple):
     """exp(W − step) and exp(E − shift)."""
 
@@ -66,7 +68,7 @@ class Work(NamedTuple):
     factor: np.ndarray  # (arcs,)
 
 
-@kernel(fastmath=REORDER)
+@kernel("int int Graph Factors f8[] f8[] b1[] bool f8[] f8[]", fastmath=REORDER)
 def sums(begin, end, graph, factors, weight, logz, unsafe, gradient, gW, gE):
     """log Z of the goals of lattices begin … end − 1, and with ``gradient`` expected uses, without the factor W."""
     lattices, nodes, arcs = graph.lattices, graph.nodes, graph.arcs
@@ -217,7 +219,7 @@ def _backward(lattice, graph, factors, work, weight, logz, gW, gE):
                     target += columns * second
 
 
-@kernel
+@kernel("i8[] i8[] i4[] i4[] i1[] i4[] i4[] int int int")
 def expand(states, arcs, targets, symbols, final, site_of, row_of, order, stop, goals):
     """Nodes of word lattices: (word before, word, goal, arcs' sources …) in topological order.
 

@@ -66,7 +66,7 @@ def goal_sum(goal, lattice, graph, alpha):
     return z
 
 
-@kernel
+@kernel("i8[] Graph f8[,,] f8[] f8[] i8[] f8[] bool f8[,,] f8[]")
 def careful_sums(chosen, graph, W, E, weight, goals, logz, gradient, gW, gE):
     """As ``kernels.lattice.sums`` for the chosen lattices, but expected uses include W; goals (n + 1,) of each."""
     lattices, nodes, arcs, sources, labels, second = graph
@@ -108,7 +108,7 @@ def careful_sums(chosen, graph, W, E, weight, goals, logz, gradient, gW, gE):
                                 beta[start + i * width + j] = add_logs(beta[start + i * width + j], total)
 
 
-@kernel
+@kernel("int int Graph f8[,,] f8[] i8[] int i8[,,] i8[,] f8[,]")
 def best_paths(begin, end, graph, W, E, goals, k, entries, lengths, scores):
     """The k best paths to the last goal of each lattice: entries (n, k, longest), lengths (n, k), scores (n, k).
 
@@ -158,7 +158,7 @@ def best_paths(begin, end, graph, W, E, goals, k, entries, lengths, scores):
                 lengths[i, rank] += 1
 
 
-@kernel
+@kernel("int Graph f8[,,] f8[] i8[] f8[,] i8[,] i8[]")
 def sample_paths(lattice, graph, W, E, goals, uniforms, entries, lengths):
     """Draws of paths to the last goal, from their ends: entries (draws, longest) filled from the right, lengths."""
     lattices, nodes, arcs, sources, labels, second = graph

@@ -14,7 +14,7 @@ from loglin.kernels.compile import kernel
 u8 = np.uint64
 
 
-@kernel
+@kernel("i8[] i8[] i8[] i4[] i8[] i8[] i8[] i4[]")
 def neighbor_runs(tokens, neighbors, list_ptr, list_ids, run_ptr, run_neighbors, out_ptr, out_ids):
     """Instance i is token tokens[i] beside label neighbors[i] (negative: none): list its runs.
 
@@ -39,7 +39,7 @@ def neighbor_runs(tokens, neighbors, list_ptr, list_ids, run_ptr, run_neighbors,
 
 
 # p_t[j] = e_t[j]·Σ_i p_{t−1}[i]·M_t[i, j] / Z_t[i],   Z_t[i] = Σ_j M_t[i, j]·e_t[j]
-@kernel
+@kernel("int int Sentences Parameters Exponentials f8[,]", T="f8")
 def step_marginals(begin, end, text, parameters, exponentials, out):
     """out[t] = p(y_t) in a chain of first order whose steps are each normalized; NaN where numbers overflow."""
     width, n_labels = parameters.table.shape[1], text.n_labels

@@ -103,7 +103,7 @@ def advance(scores, transitions, trigrams, t, source, target):  # source, target
 
 
 # alpha[0, H-1, c] = scores[0, c];   alpha[t+1] = advance(alpha[t])
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,]")
 def forward(scores, transitions, trigrams):
     """Log-sums of all beginnings that end in each state: alpha (T, H, L)."""
     T, L = scores.shape
@@ -117,7 +117,7 @@ def forward(scores, transitions, trigrams):
 
 
 # beta[T-1, h, b] = 0;   beta[t, h, b] = log Σ_c exp(arcs(h, b)[c] with ahead = beta[t+1, next(b)])
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,]")
 def backward(scores, transitions, trigrams):
     """Log-sums of all continuations after each state: beta (T, H, L)."""
     T, L = scores.shape
@@ -133,7 +133,7 @@ def backward(scores, transitions, trigrams):
     return beta
 
 
-@kernel
+@kernel("f8[,,]")
 def log_partition(alpha):  # (T, H, L)
     """log Z of a chain; the empty sentence has one labeling of score 0."""
     T = alpha.shape[0]
@@ -141,7 +141,7 @@ def log_partition(alpha):  # (T, H, L)
 
 
 # nodes[t, b] = Σ_h exp(alpha[t, h, b] + beta[t, h, b] - log Z)
-@kernel
+@kernel("f8[,,] f8[,,] float f8[,]")
 def node_marginals(alpha, beta, logz, nodes):  # nodes (T, L), overwritten
     """Probability of each label at each position."""
     T, H, L = alpha.shape
@@ -156,7 +156,7 @@ def node_marginals(alpha, beta, logz, nodes):  # nodes (T, L), overwritten
 
 # p(h, b, c at t) = exp(alpha[t, h, b] + arcs(h, b)[c] - log Z) with ahead = beta[t+1, next(b)]
 # pairs[t, b, c] = Σ_h p(h, b, c at t);   triples[a, b, c] += Σ_t p(a, b, c at t)
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] f8[,,] f8[,,] float f8[,,] f8[,,]")
 def pair_marginals(scores, transitions, trigrams, alpha, beta, logz, pairs, triples):
     """Overwrite ``pairs`` (T-1, L, L); add expected counts to ``triples`` (L, L, L), or none if (0, L, L)."""
     T, H, L = alpha.shape
@@ -178,7 +178,7 @@ def pair_marginals(scores, transitions, trigrams, alpha, beta, logz, pairs, trip
                         triples[h, b, c] += p
 
 
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] f8[,] f8[,,] f8[,,]")
 def forward_backward(scores, transitions, trigrams, nodes, pairs, triples):
     """Fill nodes (T, L) and pairs (T-1, L, L), add to triples (L, L, L) or (0, L, L); return log Z.
 
@@ -193,7 +193,7 @@ def forward_backward(scores, transitions, trigrams, nodes, pairs, triples):
 
 
 # log Σ over the sequences whose label at start + i lies in allowed[i], for i < k
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] f8[,,] f8[,,] int b1[,]")
 def span_log_sum(scores, transitions, trigrams, alpha, beta, start, allowed):  # allowed (k, L) bool, k > 0
     """Log-sum of the sub-lattice in which the labels from ``start`` on are limited to a mask."""
     k, L = allowed.shape
@@ -226,7 +226,7 @@ def step_entropy(arcs, rest):  # (L,), (L,)
 
 # The chain rule from the right (Hernando, Crespi & Cybenko 2005): rest[t, h, b] is the entropy of
 # the labels after t given state (h, b) at t. All terms are >= 0, so nothing cancels.
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] f8[,,]")
 def sequence_entropy(scores, transitions, trigrams, beta):
     """Entropy in nats of the distribution over label sequences."""
     T, L = scores.shape
@@ -265,7 +265,7 @@ def choose(arcs, uniform):  # (L,), [0, 1)
 
 
 # p(c | h, b) = exp(arcs(h, b)[c]) / Σ, with ahead = beta[t+1, next(b)]: exact draws, left to right
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] f8[,,] f8[,] i8[,]")
 def sample_paths(scores, transitions, trigrams, beta, uniforms, labels):  # uniforms, labels (n, T)
     """Draw sequences from the distribution, which must not be empty (log Z > -inf)."""
     n, T = uniforms.shape

@@ -28,7 +28,7 @@ from loglin.kernels.sentences import weight_of
 LEAST = 1e-20  # a gold label less probable than this is left to the log domain
 
 
-@kernel
+@kernel("int int Sentences Parameters Exponentials bool float Residuals", T="f8")
 def functions_of_probability(begin, end, text, parameters, exponentials, rises, steepest, out):
     """Σ φ(l), l = −log p(gold): φ(l) = −e^−l, or e^l where it ``rises``, a straight line above l = steepest.
 
@@ -78,7 +78,7 @@ def functions_of_probability(begin, end, text, parameters, exponentials, rises, 
 # by a score is −E[G·1{that label, or step}]. Sums of G over prefixes and suffixes run along with α and β:
 #     A_t[j] = c_{t−1}·e_t[j]·Σ_i A_{t−1}[i]·S[i, j] + α_t[j]·g_t(j)
 #     B_t[i] = e_t[i]·c_t·Σ_j S[i, j]·B_{t+1}[j] + b_t[i]·g_t(i)
-@kernel
+@kernel("int int Sentences Parameters Exponentials Residuals", T="f8")
 def label_likelihoods(begin, end, text, parameters, exponentials, out):
     """−Σ_t log p(y_t = gold_t) of the sentences begin … end − 1."""
     scratch = new_scratch(text, parameters.table)

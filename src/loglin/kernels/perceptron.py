@@ -11,13 +11,14 @@ import numpy as np
 
 from loglin.kernels.careful import log_steps
 from loglin.kernels.chain import score_tokens
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 from loglin.kernels.ranked import best_path
 from loglin.kernels.viterbi import viterbi
 
 u8 = np.uint64
 
 
+@record("F[,] F[] F[,] f8[,,]")
 class Learned(NamedTuple):
     """Weights, or sums of their changes, where scoring reads them."""
 
@@ -83,7 +84,7 @@ def change_step(token, y, p, now, steps, pair_number, learned, sums):
                 weights_sum[u8(ids[q])] += sign * now
 
 
-@kernel
+@kernel("i8[] Sentences Known Learned Learned float i4[]")
 def perceptron_epoch(order, text, known, learned, sums, clock, predicted):
     """One pass over the sentences in ``order``; returns clock, mistakes.
 

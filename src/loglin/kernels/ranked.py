@@ -239,14 +239,14 @@ def best_path_of(scores, transitions, trigrams, steps, triples, labels):  # labe
     return total
 
 
-@kernel
+@kernel("f8[,] const f8[,,] f8[,,] i8[]")
 def best_path(scores, transitions, trigrams, labels):
     """``best_path_of`` one sentence."""
     steps, triples = transposed(transitions, trigrams)
     return best_path_of(scores, transitions, trigrams, steps, triples, labels)
 
 
-@kernel
+@kernel("int int i8[] f8[,] const f8[,,] f8[,,] i8[,] f8[,] i8[]")
 def rank_sentences(begin, end, offsets, scores, transitions, trigrams, labels, totals, counts):
     """Fill the best sequences of the sentences begin … end − 1, whose steps are alike, and their numbers.
 

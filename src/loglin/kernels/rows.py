@@ -23,21 +23,16 @@ written with LLVM vectors and stay in registers. A row is walked in blocks of up
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from llvmlite import ir
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from loglin.kernels.compile import PLAIN, primitive
+
+if TYPE_CHECKING:
+    from loglin.kernels.emitter import Emitter
 
 LANES = 8
-_BLOCK = 4  # vectors per block
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
-_CONTRACT = ("contract",)
-_WHOLE = ir.VectorType(_I32, LANES)
-_int64 = types.int64
-_SETTINGS: Any = config
 
 
 def padded(n_labels: int) -> int:
@@ -45,152 +40,8 @@ def padded(n_labels: int) -> int:
     return -(-n_labels // LANES) * LANES
 
 
-class _Emitter:
-    """Writes the vector code of one primitive; arguments are reached by their position."""
-
-    def __init__(self, context, builder, signature, args):
-        self.context, self.b, self.args, self.types = context, builder, args, signature.args
-        element = signature.args[0].dtype
-        self.scalar = ir.FloatType() if element == types.float32 else ir.DoubleType()
-        self.align = 4 if element == types.float32 else 8
-        self.vector = ir.VectorType(self.scalar, LANES)
-
-    def array(self, position):
-        return self.context.make_array(self.types[position])(self.context, self.b, self.args[position])
-
-    def data(self, position, offset=None):
-        pointer = self.array(position).data
-        return pointer if offset is None else self.at(pointer, offset)
-
-    def width(self, position):
-        return cgutils.unpack_tuple(self.b, self.array(position).shape)[-1]
-
-    def int(self, value):
-        return ir.Constant(_I64, value)
-
-    def index(self, position, q):
-        """An array's element as a 64-bit index; indices are never negative, whatever their type."""
-        value = self.b.load(self.at(self.data(position), q))
-        return value if value.type == _I64 else self.b.zext(value, _I64)
-
-    def at(self, pointer, offset):
-        return self.b.gep(pointer, [offset])
-
-    def load(self, pointer, k):
-        place = self.at(pointer, self.int(LANES * k))
-        loaded = self.b.load(self.b.bitcast(place, self.vector.as_pointer()))
-        loaded.align = self.align
-        return loaded
-
-    def store(self, value, pointer, k):
-        place = self.at(pointer, self.int(LANES * k))
-        stored = self.b.store(value, self.b.bitcast(place, value.type.as_pointer()))
-        stored.align = self.align if value.type == self.vector else 4
-
-    def splat(self, value):
-        vector = ir.VectorType(value.type, LANES)
-        one = self.b.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_I32, 0))
-        return self.b.shuffle_vector(one, ir.Constant(vector, ir.Undefined), ir.Constant(_WHOLE, [0] * LANES))
-
-    def constant(self, value):
-        return ir.Constant(self.vector, [float(value)] * LANES)
-
-    def accumulators(self, n, start):
-        slots = [cgutils.alloca_once_value(self.b, start) for _ in range(n)]
-        for slot in slots:
-            self.b.store(start, slot)
-        return slots
-
-    def zeros(self, n):
-        return self.accumulators(n, self.constant(0.0))
-
-    def multiply_add(self, x, y, z):
-        return self.b.fadd(self.b.fmul(x, y, flags=_CONTRACT), z, flags=_CONTRACT)
-
-    def accumulate(self, slot, x, y):
-        self.b.store(self.multiply_add(x, y, self.b.load(slot)), slot)
-
-    def loop(self, begin, end, step=1):
-        return cgutils.for_range_slice(self.b, begin, end, self.int(step), _I64)
-
-    def walk(self, width, emit):
-        """emit(column, n_vectors) for blocks of four vectors, then for the one, two or three left."""
-        b, block = self.b, LANES * _BLOCK
-        whole = b.mul(b.udiv(width, self.int(block)), self.int(block))
-        with self.loop(self.int(0), whole, block) as (column, _):
-            emit(column, _BLOCK)
-        rest = b.sub(width, whole)
-        for n in range(1, _BLOCK):
-            with b.if_then(b.icmp_unsigned("==", rest, self.int(n * LANES))):
-                emit(whole, n)
-
-    def fold(self, value, combine):
-        """Combine the lanes of a vector pairwise to one number."""
-        lanes = LANES
-        while lanes > 1:
-            lanes //= 2
-            low = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes)))
-            high = ir.Constant(ir.VectorType(_I32, lanes), list(range(lanes, 2 * lanes)))
-            value = combine(self.b.shuffle_vector(value, value, low), self.b.shuffle_vector(value, value, high))
-        return self.b.extract_element(value, ir.Constant(_I32, 0))
-
-    def greater(self, x, y):
-        return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
-
-    def mix(self, n_vectors, weights, weight_stride, rows, stride, count):
-        """Σ_k weights[k]·rows[k·stride:], several sums at a time so that no addition waits for the last.
-
-        ``count`` must be a multiple of four: rows and weights are padded with zeros.
-        """
-        b, ways = self.b, 4 if n_vectors < 3 else 2
-        total = self.zeros(n_vectors * ways)
-        with self.loop(self.int(0), count, ways) as (k, _):
-            for way in range(ways):
-                at = b.add(k, self.int(way))
-                weight = self.splat(b.load(self.at(weights, b.mul(at, weight_stride))))
-                row = self.at(rows, b.mul(at, stride))
-                for v in range(n_vectors):
-                    self.accumulate(total[way * n_vectors + v], weight, self.load(row, v))
-        sums = [b.load(slot) for slot in total]
-        while len(sums) > n_vectors:
-            half = len(sums) // 2
-            sums = [b.fadd(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
-        return sums
-
-
-def _primitive(*argument_types, returns=False):
-    """An intrinsic from a function that writes its code: emit(e: _Emitter) → result or None.
-
-    argument_types: "a" for an array, "i" for an integer, "x" for a number of the first array's type.
-    """
-
-    def decorate(emit):
-        def typer(typing, given):
-            element = given[0].dtype
-            kinds = {"i": _int64, "x": element}
-            signature = (element if returns else types.void)(
-                *(kinds.get(kind, actual) for kind, actual in zip(argument_types, given, strict=True))
-            )
-
-            def generate(context, builder, signature, args):
-                result = emit(_Emitter(context, builder, signature, args))
-                return result if returns else context.get_dummy_value()
-
-            return signature, generate
-
-        # numba reads the parameter names, so an intrinsic of fixed arity has to be spelled out
-        names = ", ".join(f"p{i}" for i in range(len(argument_types)))
-        space: dict = {"typer": typer}
-        exec(f"def {emit.__name__}(typing, {names}): return typer(typing, ({names},))", space)
-        function = space[emit.__name__]
-        function.__doc__, function.__module__ = emit.__doc__, emit.__module__
-        return intrinsic(function)
-
-    return decorate
-
-
-@_primitive("a", "i", "a", "a", "i", "i")
-def sum_rows(e):  # out, o, table, index, begin, end
+@primitive("a", "i", "a", "a", "i", "i")
+def sum_rows(e: Emitter):  # out, o, table, index, begin, end
     """out[o] = Σ_{begin ≤ q < end} table[index[q]]."""
     width = e.width(2)
 
@@ -206,8 +57,8 @@ def sum_rows(e):  # out, o, table, index, begin, end
     e.walk(width, block)
 
 
-@_primitive("a", "i", "a", "a", "a", "i", "i")
-def weigh_rows(e):  # out, o, table, index, value, begin, end
+@primitive("a", "i", "a", "a", "a", "i", "i")
+def weigh_rows(e: Emitter):  # out, o, table, index, value, begin, end
     """out[o] = Σ_{begin ≤ q < end} value[q]·table[index[q]]."""
     width = e.width(2)
 
@@ -224,8 +75,8 @@ def weigh_rows(e):  # out, o, table, index, value, begin, end
     e.walk(width, block)
 
 
-@_primitive("a", "a", "a", "i", "x", "a", "i")
-def spread_row(e):  # table, allowed, index, q, weight, row, r
+@primitive("a", "a", "a", "i", "x", "a", "i")
+def spread_row(e: Emitter):  # table, allowed, index, q, weight, row, r
     """table[index[q]] += weight·row[r], for the labels whose bit is set in allowed (rows, width/8)."""
     width, weight = e.width(0), e.splat(e.args[4])
     attribute = e.b.mul(e.index(2, e.args[3]), width)
@@ -235,7 +86,7 @@ def spread_row(e):  # table, allowed, index, q, weight, row, r
         target, bits = e.data(0, offset), e.data(1, e.b.udiv(offset, e.int(LANES)))
         step = e.data(5, e.b.add(e.b.mul(e.args[6], width), column))
         for k in range(n):
-            lanes = e.b.bitcast(e.b.load(e.at(bits, e.int(k))), ir.VectorType(ir.IntType(1), LANES))
+            lanes = e.bits(e.at(bits, e.int(k)))
             move = e.b.select(lanes, e.b.fmul(weight, e.load(step, k)), e.constant(0.0))
             e.store(e.b.fadd(e.load(target, k), move), target, k)
 
@@ -250,37 +101,36 @@ def _scaled_row(e, added):
         target = e.data(0, e.b.add(e.b.mul(e.args[1], width), column))
         source = e.data(3, e.b.add(e.b.mul(e.args[4], width), column))
         for k in range(n):
-            move = e.b.fmul(weight, e.load(source, k), flags=_CONTRACT)
-            e.store(e.b.fadd(e.load(target, k), move, flags=_CONTRACT) if added else move, target, k)
+            move = e.b.fmul(weight, e.load(source, k), flags=e.contract)
+            e.store(e.b.fadd(e.load(target, k), move, flags=e.contract) if added else move, target, k)
 
     e.walk(width, block)
 
 
-@_primitive("a", "i", "x", "a", "i")
-def put_row(e):  # rows, o, value, other, t
+@primitive("a", "i", "x", "a", "i")
+def put_row(e: Emitter):  # rows, o, value, other, t
     """rows[o] = value·other[t]."""
     _scaled_row(e, False)
 
 
-@_primitive("a", "i", "x", "a", "i")
-def add_row(e):  # rows, o, value, other, t
+@primitive("a", "i", "x", "a", "i")
+def add_row(e: Emitter):  # rows, o, value, other, t
     """rows[o] += value·other[t]."""
     _scaled_row(e, True)
 
 
-@_primitive("a", "i", "a", "i", returns=True)
-def keep_row(e):  # rows, o, allowed, k
+@primitive("a", "i", "a", "i", returns=True)
+def keep_row(e: Emitter):  # rows, o, allowed, k
     """rows[o] = 0 for the labels whose bit is not set in allowed[k]; returns Σ_j rows[o, j]²."""
     width = e.width(0)
     row, bit = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
-    total = cgutils.alloca_once_value(e.b, ir.Constant(e.scalar, 0.0))
-    e.b.store(ir.Constant(e.scalar, 0.0), total)
+    total = e.slot(e.number(0.0))
 
     def block(column, n):
         target, bits = e.data(0, e.b.add(row, column)), e.data(2, e.b.udiv(e.b.add(bit, column), e.int(LANES)))
         part = e.constant(0.0)
         for k in range(n):
-            lanes = e.b.bitcast(e.b.load(e.at(bits, e.int(k))), ir.VectorType(ir.IntType(1), LANES))
+            lanes = e.bits(e.at(bits, e.int(k)))
             kept = e.b.select(lanes, e.load(target, k), e.constant(0.0))
             e.store(kept, target, k)
             part = e.multiply_add(kept, kept, part)
@@ -290,8 +140,8 @@ def keep_row(e):  # rows, o, allowed, k
     return e.b.load(total)
 
 
-@_primitive("a", "i", "a", "i", "i", "a", "i", "i", "i")
-def mix_rows(e):  # out, o, coefficient, c, c_stride, matrix, m, m_stride, count
+@primitive("a", "i", "a", "i", "i", "a", "i", "i", "i")
+def mix_rows(e: Emitter):  # out, o, coefficient, c, c_stride, matrix, m, m_stride, count
     """out[o] = Σ_{k < count} coefficient.flat[c + k·c_stride]·matrix[m + k·m_stride]; count a multiple of 4."""
     width = e.width(5)
     weights, stride = e.data(2, e.args[3]), e.b.mul(e.args[7], width)
@@ -305,14 +155,13 @@ def mix_rows(e):  # out, o, coefficient, c, c_stride, matrix, m, m_stride, count
     e.walk(width, block)
 
 
-@_primitive("a", "i", "a", "i", "a", "x", returns=True)
-def step_forward(e):  # a, t, M, m, e, scale
+@primitive("a", "i", "a", "i", "a", "x", returns=True)
+def step_forward(e: Emitter):  # a, t, M, m, e, scale
     """a[t] = scale·e[t]·Σ_k a[t−1, k]·M[m + k]; returns Σ_j a[t, j]. Rows of padding in M are zero."""
     width, scale = e.width(2), e.splat(e.args[5])
     new, first = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
     weights = e.data(0, e.b.sub(new, width))
-    total = cgutils.alloca_once_value(e.b, ir.Constant(e.scalar, 0.0))
-    e.b.store(ir.Constant(e.scalar, 0.0), total)
+    total = e.slot(e.number(0.0))
 
     def block(column, n):
         rows, here = e.data(2, e.b.add(first, column)), e.b.add(new, column)
@@ -327,8 +176,8 @@ def step_forward(e):  # a, t, M, m, e, scale
     return e.b.load(total)
 
 
-@_primitive("a", "i", "a", "a", "a", "x", "a")
-def step_backward(e):  # b, t, MT, e, a, scale, r
+@primitive("a", "i", "a", "a", "a", "x", "a")
+def step_backward(e: Emitter):  # b, t, MT, e, a, scale, r
     """v = scale·Σ_k b[t+1, k]·MT[k];  b[t] = e[t]·v;  r[t] = a[t]·v."""
     width, scale = e.width(2), e.splat(e.args[5])
     new = e.b.mul(e.args[1], width)
@@ -344,13 +193,13 @@ def step_backward(e):  # b, t, MT, e, a, scale, r
     e.walk(width, block)
 
 
-@_primitive("a", "a", "a", "a", "i")
-def add_outer(e):  # X, a, b, scale, n
+@primitive("a", "a", "a", "a", "i")
+def add_outer(e: Emitter):  # X, a, b, scale, n
     """X[i, j] += Σ_{t < n} scale[t]·a[t, i]·b[t + 1, j]; X is (width, width)."""
     width = e.width(0)
 
     def block(column, n):
-        n_rows = 4 if n < _BLOCK else 2  # as many sums as there are registers
+        n_rows = 4 if n < e.block else 2  # as many sums as there are registers
         with e.loop(e.int(0), width, n_rows) as (i, _):
             alpha, beta = e.data(1, i), e.data(2, e.b.add(width, column))
             total = e.zeros(n_rows * n)
@@ -370,8 +219,8 @@ def add_outer(e):  # X, a, b, scale, n
     e.walk(width, block)
 
 
-@_primitive("a", "a", "i", "a", "i", "a", "i")
-def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
+@primitive("a", "a", "i", "a", "i", "a", "i")
+def best_rows(e: Emitter):  # out, arg, o, coefficient, c, matrix, count
     """out[o] += max_{k < count} coefficient[c, k] + matrix[k]; arg[o] = the lowest k that reaches it."""
     width = e.width(5)
     weights, first = e.data(3, e.b.mul(e.args[4], width)), e.b.mul(e.args[2], width)
@@ -379,11 +228,11 @@ def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
     def block(column, n):
         best, arg = (
             e.accumulators(n, e.constant(-np.inf)),
-            e.accumulators(n, ir.Constant(_WHOLE, [0] * LANES)),
+            e.accumulators(n, e.integers(32, 0)),
         )
         rows = e.data(5, column)
         with e.loop(e.int(0), e.args[6]) as (k, _):
-            weight, number = e.splat(e.b.load(e.at(weights, k))), e.splat(e.b.trunc(k, _I32))
+            weight, number = e.splat(e.b.load(e.at(weights, k))), e.splat(e.short(k))
             row = e.at(rows, e.b.mul(k, width))
             for v in range(n):
                 score, old = e.b.fadd(weight, e.load(row, v)), e.b.load(best[v])
@@ -398,8 +247,8 @@ def best_rows(e):  # out, arg, o, coefficient, c, matrix, count
     e.walk(width, block)
 
 
-@_primitive("a", "i", "x", returns=True)
-def exp_row(e):  # row, r, shift
+@primitive("a", "i", "x", returns=True)
+def exp_row(e: Emitter):  # row, r, shift
     """row[r] = exp(row[r] − shift); returns the largest row[r] − shift, padding included.
 
     x = n·log 2 + y, |y| ≤ log 2 / 2. float64: eˣ = 2ⁿ·(1 + 2yP(y²) / (Q(y²) − yP(y²))), Cephes' exp, relative error
@@ -410,8 +259,7 @@ def exp_row(e):  # row, r, shift
     """
     width, shift = e.width(0), e.splat(e.args[2])
     place = e.data(0, e.b.mul(e.args[1], width))
-    top = cgutils.alloca_once_value(e.b, e.constant(-np.inf))
-    e.b.store(e.constant(-np.inf), top)
+    top = e.slot(e.constant(-np.inf))
     with e.loop(e.int(0), width, LANES) as (column, _):
         here = e.at(place, column)
         x = e.b.fsub(e.load(here, 0), shift)
@@ -435,10 +283,7 @@ def _exp_double(e, x):
     q = e.multiply_add(q, z, number(2.27265548208155028766e-1))
     q = e.multiply_add(q, z, number(2.0))
     ratio = b.fdiv(p, b.fsub(q, p))
-    whole = ir.VectorType(_I64, LANES)
-    power = b.shl(
-        b.add(b.bitcast(shifted, whole), ir.Constant(whole, [1023] * LANES)), ir.Constant(whole, [52] * LANES)
-    )
+    power = b.shl(b.add(b.bitcast(shifted, e.integers(64, 0).type), e.integers(64, 1023)), e.integers(64, 52))
     result = b.fmul(e.multiply_add(ratio, number(2.0), number(1.0)), b.bitcast(power, e.vector))
     result = b.select(low, number(0.0), result)
     return b.select(high, number(np.inf), result)
@@ -456,11 +301,11 @@ def _exp_float(e, x):
     for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
         p = e.multiply_add(p, y, number(c))
     p = b.fadd(e.multiply_add(p, b.fmul(y, y), y), number(1))
-    power = b.add(b.fptosi(n, _WHOLE), ir.Constant(_WHOLE, [127] * LANES))
-    return b.fmul(p, b.bitcast(b.shl(power, ir.Constant(_WHOLE, [23] * LANES)), e.vector))
+    power = b.add(b.fptosi(n, e.integers(32, 0).type), e.integers(32, 127))
+    return b.fmul(p, b.bitcast(b.shl(power, e.integers(32, 23)), e.vector))
 
 
-if _SETTINGS.DISABLE_JIT:  # the same in NumPy, so that kernels can be stepped through and covered
+if PLAIN:  # the same in NumPy, so that kernels can be stepped through and covered
 
     def sum_rows(out, o, table, index, begin, end):
         out[o] = table[index[begin:end]].sum(axis=0)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.chain import backward, forward
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 from loglin.kernels.rows import exp_row
 from loglin.kernels.second import backward_pairs, forward_pairs
 
@@ -26,6 +26,7 @@ RANGE = 230.0  # of R + R′: exp(−230) = 1e-100
 SMALL = 1e-200
 
 
+@record("f8[,] f8[,] f8[,] f8[,] bool float (float float)")
 class Links(NamedTuple):
     """exp of the scores of steps, each divided by the largest; W = labels padded, H ≥ L + 1 histories."""
 
@@ -38,6 +39,7 @@ class Links(NamedTuple):
     tops: tuple[float, float]  # logs of what transitions and trigrams were divided by
 
 
+@record("f8[,] f8[,] f8[] f8[,] f8[,]")
 class Sums(NamedTuple):
     """Sums of a sentence, forward and backward; H = 1 in first order."""
 
@@ -81,7 +83,7 @@ def vanishes(a, c, rows):
     return found
 
 
-@kernel
+@kernel("f8[,] Links Sums")
 def forward_sums(scores, links, sums):
     """log Z of a sentence of at least one token, NaN if it is not safe; fills e, a and c of the sums."""
     T, L = scores.shape
@@ -98,7 +100,7 @@ def forward_sums(scores, links, sums):
     return total
 
 
-@kernel
+@kernel("int Links Sums")
 def backward_sums(n_labels, links, sums):
     """Fill b, zero before, and nodes from forward sums that are safe; return whether they are safe, too."""
     e, a, c, b, nodes = sums
@@ -125,7 +127,7 @@ def new_sums(T, width, H):
     )
 
 
-@kernel
+@kernel("int int i8[] f8[,] Links f8[] f8[,]")
 def sum_sentences(begin, end, offsets, scores, links, totals, nodes):
     """log Z of the sentences begin … end − 1, whose steps are alike, and probabilities of labels; NaN: not safe.
 
@@ -201,7 +203,7 @@ def span_sum_of_pairs(start, allowed, links, sums):  # allowed (k, L) bool, k > 
     return total * np.exp(factor)
 
 
-@kernel
+@kernel("i8[] i8[] b1[,] Links Sums f8[]")
 def span_sums(starts, ptr, allowed, links, sums, out):  # (n,), (n + 1,), (ptr[n], L) bool; out (n,)
     """out[i] = probability that the labels from starts[i] on lie in allowed[ptr[i]], …, allowed[ptr[i + 1] − 1]."""
     for i in range(starts.shape[0]):

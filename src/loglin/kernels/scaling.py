@@ -10,7 +10,7 @@ NEWTON_STEPS = 60
 PRECISION = 1e-13  # of the longest δ
 
 
-@kernel
+@kernel("i4[] i4[] f8[] i8[] u2[] f8[,] i4[,] f8[,]")
 def sum_by_level(ptr, ids, values, feature_ptr, labels, expected, levels, out):
     """out[f, m] = Σ over the tokens d of f's attribute of expected[d, c]·value, where f's label c has level m."""
     for d in range(ptr.shape[0] - 1):
@@ -32,7 +32,7 @@ def excess(delta, sums, expected, f, weight, l2, empirical):
     return value, slope
 
 
-@kernel
+@kernel("f8[] f8[,] f8[] f8[] const f8[] float f8[]")
 def scale_weights(sums, expected, empirical, weights, l2, longest, delta):
     """delta[f] ← the δ with F(δ) = 0, or ± ``longest`` where that lies farther (or nowhere).
 

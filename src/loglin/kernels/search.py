@@ -27,7 +27,7 @@ def normalizer(arcs, constant):
 
 # A step's normalizer depends on what stands before it alone, so it is charged there: in first order to the
 # label before, in second to the step before. What is left is an ordinary chain, with Z = 1 if constant = 0.
-@kernel
+@kernel("f8[,] f8[,,] f8[,,] float")
 def normalize_steps(scores, transitions, trigrams, constant):  # transitions (T-1, L, L); both are changed
     """Turn the scores of a chain into those of its locally normalized sister."""
     T, L = scores.shape
@@ -48,7 +48,7 @@ def normalize_steps(scores, transitions, trigrams, constant):  # transitions (T-
                     transitions[t - 1, h, b] -= normalizer(arcs, constant)
 
 
-@kernel
+@kernel("f8[,] f8[,,] f8[,,] float int i8[]")
 def beam_path(scores, transitions, trigrams, constant, width, labels):  # labels (T,), filled
     """Search that keeps the ``width`` best states at every position; width = 1 is greedy. Returns the score."""
     T, L = scores.shape

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 
 
+@record("i8[] u4[] F[] i8[] u4[] u2[] F[]")
 class Tokens(NamedTuple):
     """Features of every token: rows of the table, and single weights. Without values, each counts 1."""
 
@@ -24,6 +25,7 @@ class Tokens(NamedTuple):
     entry_values: np.ndarray  # as long as entry_ids, or empty
 
 
+@record("i8[] u4[] i4[]")
 class Steps(NamedTuple):
     """Observed bigram features of the step into every token; all three are empty in a model without any."""
 
@@ -32,6 +34,7 @@ class Steps(NamedTuple):
     pairs: np.ndarray  # int32: label before · L + label
 
 
+@record("i8[] i8[] i4[] F[] i8[] i4[]")
 class Attributes(NamedTuple):
     """What stands at every token of a text, by number."""
 
@@ -43,6 +46,7 @@ class Attributes(NamedTuple):
     bigram_ids: np.ndarray  # int32
 
 
+@record("i4[] b1[,] i4[] F[,]")
 class Labels(NamedTuple):
     """What is known of the labels."""
 
@@ -52,6 +56,7 @@ class Labels(NamedTuple):
     costs: np.ndarray  # (L, L) added to the score of label j where i is right, or (0, 0)
 
 
+@record("i8[] int int Tokens Steps Labels F[]")
 class Sentences(NamedTuple):
     """Features, labels and weights of sentences; sentence s has the tokens offsets[s] … offsets[s + 1] − 1."""
 
@@ -64,6 +69,7 @@ class Sentences(NamedTuple):
     instance: np.ndarray  # (sentences,) weights of the sentences, or empty: 1
 
 
+@record("F[,] F[] T[,]")
 class Parameters(NamedTuple):
     """Weights, laid out for scoring."""
 
@@ -72,6 +78,7 @@ class Parameters(NamedTuple):
     T: np.ndarray  # (L, L) or (L, W): label bigrams
 
 
+@record("F[,] F[,] F[]")
 class Exponentials(NamedTuple):
     """exp of the parameters that belong to steps."""
 
@@ -80,6 +87,7 @@ class Exponentials(NamedTuple):
     weights: np.ndarray  # (features,) exp(weights), or empty if the model has no observed bigram features
 
 
+@record("F[,] F[,] f8[,,] F[,] F[,] F[,]")
 class Trigrams(NamedTuple):
     """Label trigrams of a chain of second order, and room for its sums; H ≥ L + 1 histories (kernels/second.py)."""
 
@@ -91,6 +99,7 @@ class Trigrams(NamedTuple):
     G: np.ndarray  # (longest·H, W)
 
 
+@record("F[,] F[] f8[] b1[] F[,] f8[,] f8[,,]")
 class Residuals(NamedTuple):
     """Derivatives of the losses by scores, and the losses: what a pass over sentences fills."""
 

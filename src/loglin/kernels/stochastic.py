@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
-from loglin.kernels.compile import kernel
+from loglin.kernels.compile import kernel, record
 from loglin.kernels.rows import exp_row, spread_row
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 
 u8 = np.uint64
 
 
+@record("u1[,] i4[,] b1[,,]")
 class Known(NamedTuple):
     """Which features there are, so that no other weight is changed."""
 
@@ -40,7 +41,7 @@ def exp_transitions(T, n_labels, M, MT):
             MT[j, i] = M[i, j]
 
 
-@kernel
+@kernel("i8[] Sentences Known Parameters Exponentials float", T="F")
 def descend(order, text, known, parameters, exponentials, step):
     """Take a step w −= step·r, r = p − y, for each sentence of ``order``, without penalty; return the losses met.
 

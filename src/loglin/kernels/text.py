@@ -32,7 +32,7 @@ def same_bytes(a, a_begin, b, b_begin, length):
     return True
 
 
-@kernel
+@kernel("u1[] int bool i4[,] i4[,] i8[] i8[] i8[] u1[]")
 def scan_columns(text, n_columns, tabs, begin, end, line_begin, line_end, offsets, docstart):
     """Find the fields of every token line.
 
@@ -99,7 +99,7 @@ def scan_columns(text, n_columns, tabs, begin, end, line_begin, line_end, offset
     return token, sentence, 0, np.int64(size), 0
 
 
-@kernel
+@kernel("u1[] K[] K[] i4[]", K="i4 i8")
 def encode(text, begin, end, codes):
     """Number the strings text[begin[i]:end[i]] in order of first occurrence.
 
@@ -145,7 +145,7 @@ def encode(text, begin, end, codes):
     return examples[:distinct].copy()
 
 
-@kernel
+@kernel("u1[] i8[] i4[]")
 def fill_slots(blob, starts, slots):
     """Hash table of a vocabulary; slots is all -1 and at least twice as long as the vocabulary."""
     mask = u8(slots.shape[0] - 1)
@@ -156,7 +156,7 @@ def fill_slots(blob, starts, slots):
         slots[k] = np.int32(c)
 
 
-@kernel
+@kernel("u1[] i8[] i4[] u1[] i8[] i8[] i4[]")
 def find(blob, starts, slots, text, begin, end, codes):
     """codes[i] = number of text[begin[i]:end[i]] in the vocabulary, or -1."""
     mask = u8(slots.shape[0] - 1)
@@ -172,7 +172,7 @@ def find(blob, starts, slots, text, begin, end, codes):
             k = (k + u8(1)) & mask
 
 
-@kernel
+@kernel("u1[] K[] K[] i8[] u1[] i8[]", K="i4 i8")
 def gather_strings(text, begin, end, which, blob, starts):
     """blob = the strings numbered by ``which``, one after another; starts says where each begins."""
     k = u8(0)
@@ -185,7 +185,7 @@ def gather_strings(text, begin, end, which, blob, starts):
     starts[u8(which.shape[0])] = k
 
 
-@kernel
+@kernel("u1[] i8[] i8[] int int i4[] u1[] i8[] int u1[]")
 def append_column(text, line_begin, line_end, first, last, codes, blob, starts, separator, out):
     """Copy text[first:last], adding separator and the label's name behind every token line."""
     k, i = u8(0), u8(first)

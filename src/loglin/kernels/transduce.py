@@ -157,7 +157,7 @@ def minimize(first, final, entries, ends, n, arcs, arc_symbols, arc_targets, n_w
     return classes, class_ends, n_classes
 
 
-@kernel
+@kernel("i8[] i8[] i8[] i8[] i4[] b1[] i4[] i8[]")
 def word_lattices(first, starts, ptr, targets, symbols, final, words, offsets):
     """The minimal lattice of every automaton: lost, states, arcs, targets, symbols, final as in WordLattices.
 

@@ -7,7 +7,7 @@ import numpy as np
 from loglin.kernels.compile import REORDER, kernel
 
 
-@kernel(fastmath=REORDER)
+@kernel("F[] F[]", "f4[] f8[]", fastmath=REORDER)
 def dot(x, y):
     total = 0.0
     for block in range(0, x.shape[0], 4096):  # a sum of short sums, all in float64, rounds less
@@ -18,7 +18,7 @@ def dot(x, y):
     return total
 
 
-@kernel
+@kernel("F[]")
 def norm(x):
     return np.sqrt(dot(x, x))
 
@@ -47,7 +47,7 @@ def times_scale(q, gamma, scale):
             q[i] *= gamma
 
 
-@kernel
+@kernel("F[,] F[,] f8[] int int float F[] F[]|f8[]")
 def two_loops(S, Y, rho, newest, count, gamma, scale, q):
     """q ← H·q by the two-loop recursion (Nocedal & Wright, algorithm 7.4); S, Y (m, n) are rings."""
     m = S.shape[0]
@@ -68,20 +68,20 @@ def two_loops(S, Y, rho, newest, count, gamma, scale, q):
         k = younger
 
 
-@kernel(fastmath=REORDER)
+@kernel("F[] F[] F[]", "f8[] f8[] f4[]", fastmath=REORDER)
 def difference(new, old, out):
     for i in range(out.shape[0]):
         out[i] = new[i] - old[i]
 
 
-@kernel(fastmath=REORDER)
+@kernel("f8[] float F[] f8[]", fastmath=REORDER)
 def move(w, step, d, out):
     """out = w + step·d."""
     for i in range(out.shape[0]):
         out[i] = w[i] + step * d[i]
 
 
-@kernel(fastmath=REORDER)
+@kernel("f8[] f8[] F[]", fastmath=REORDER)
 def add_ridge(l2, w, gradient):
     """gradient += l2·w; returns ½ Σ l2·w². l2 has one entry or one per weight."""
     total = 0.0

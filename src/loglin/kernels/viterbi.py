@@ -6,7 +6,7 @@ from loglin.kernels.compile import kernel
 from loglin.kernels.rows import best_rows
 
 
-@kernel
+@kernel("int int F[,] F[,] i4[,] i8[] int")
 def viterbi(n, n_labels, e, T, back, out, first):
     """δ_t[j] = e_t[j] + max_i δ_{t−1}[i] + T[i, j]; out[first:] = the best labels. e is overwritten by δ."""
     for t in range(1, n):

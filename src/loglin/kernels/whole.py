@@ -119,7 +119,7 @@ def neighbors(kind, gold, scores, steps, nodes, pairs):
     return loss
 
 
-@kernel
+@kernel("int i8[] Sentences Parameters f8[,,] Residuals", T="f8")
 def whole_sentences(kind, numbers, text, parameters, trigrams, out):
     """The numbered sentences under the criterion ``kind``; all but likelihood need all labels to be known.
 
@@ -155,7 +155,7 @@ def whole_sentences(kind, numbers, text, parameters, trigrams, out):
 
 # Likelihood of the chain whose step from label r scores α_r·s[r, ·] (α_L from START), piecewise_training §3:
 # ∂/∂α_r = Σ_t (observed − expected s[r, ·])
-@kernel
+@kernel("int int Sentences Parameters f8[,,] f8[] f8[]", T="f8")
 def scaled_rows(begin, end, text, parameters, trigrams, alpha, slopes):
     """−log-likelihood of the sentences begin … end − 1; its derivatives by α are added to slopes (L + 1,)."""
     gold = text.labels.gold
@@ -192,7 +192,7 @@ def scaled_rows(begin, end, text, parameters, trigrams, alpha, slopes):
     return loss
 
 
-@kernel
+@kernel("int int Sentences Parameters f8[,,] float f8[,]", T="f8")
 def local_marginals(begin, end, text, parameters, trigrams, least, out):
     """out[t, j] = p(y_t = j) where every step is normalized by itself; states below ``least`` are passed over."""
     L, H = text.n_labels, logspace.histories(trigrams)

@@ -7,7 +7,7 @@ import numpy as np
 from loglin.kernels.compile import kernel
 
 
-@kernel
+@kernel("i4[] i8[] b1[] int int int i8[] i4[] i4[] i4[]")
 def recent_words(words, starts, wanted, size, begin, end, ptr, found, counts, ages):
     """For the tokens begin … end − 1 the wanted words among the last ``size`` known ones of the same document.
 
@@ -56,7 +56,7 @@ def recent_words(words, starts, wanted, size, begin, end, ptr, found, counts, ag
         known += 1
 
 
-@kernel
+@kernel("i4[] i8[] i4[] i4[] i4[,] i8[]")
 def count_pairs(words, ptr, found, number, together, present):
     """together[a, b] += 1 where b is the token and a among its recent words; present[a] += 1 where a is among them.
 
@@ -71,7 +71,7 @@ def count_pairs(words, ptr, found, number, together, present):
                 together[a, b] += 1
 
 
-@kernel
+@kernel("i8[] i8[] f8[] i4[] i4[] f8[,] i8[]")
 def cached_mass(ptr, feature, log_p, words, found, mass, hit):
     """mass[t, f] += p of the cached words with feature f; hit[t] = the feature of the word that came, −1 if none."""
     for t in range(words.shape[0]):
@@ -82,7 +82,7 @@ def cached_mass(ptr, feature, log_p, words, found, mass, hit):
                 hit[t] = feature[j]
 
 
-@kernel
+@kernel("i8[] i4[] i8[] f8[] f8[] i8[] i4[]|i8[] f8[]")
 def reweigh(ptr, found, feature, log_p, theta, target_ptr, targets, log_q):
     """log q(w) = log p(w) + θ of w if it is cached − log Z,  Z = 1 + Σ_cached p(c)·(e^θ − 1); log_q holds log p."""
     extra = np.zeros(targets.max() + 1 if targets.shape[0] else 0)

@@ -112,7 +112,7 @@ def ordered(table):
     return number, n - begins + 1
 
 
-@kernel
+@kernel("i8[] i8[] i4[] i4[] i1[] int int i8[,]")
 def lattices_of_windows(states, arcs, targets, symbols, final, left, right, known):
     """WordLattices' states, arcs, targets, symbols, final of windows, and the windows (n, left + 1 + right).
 

@@ -48,7 +48,7 @@ def _character(text, i, end):
     return point, length
 
 
-@kernel
+@kernel("u1[] u1[]")
 def new_characters(text, flags):
     """The code points of a text that the tables do not know, some of them several times."""
     found = np.empty(16, np.int64)
@@ -193,7 +193,7 @@ def _longest(starts):
     return longest
 
 
-@kernel
+@kernel("u1[] i8[] int int u1[] u4[] i8[]")
 def word_values(text, starts, function, argument, flags, lower, out_starts):
     """The values of one function of all words, one after another; out_starts says where each begins.
 
@@ -230,7 +230,7 @@ def _find(text, begin, end, blob, begins, first, slots, slot_start, mask):
     return found
 
 
-@kernel
+@kernel("u1[] i8[] i8[] i8[] i4[,] u1[] u4[] (u1[] i8[] i8[] i4[] i8[] i8[]) i4[,]")
 def word_codes(text, starts, functions, arguments, answers, flags, lower, vocabularies, codes):
     """codes[v, w] = the number that the value of function v of word w has in v's vocabulary; −1: none, −2: ask Python.
 
@@ -263,7 +263,7 @@ def word_codes(text, starts, functions, arguments, answers, flags, lower, vocabu
             codes[v, w] = _find(out, u8(0), end, blob, begins, first, slots, slot_start, mask)
 
 
-@kernel
+@kernel("u1[] i8[] int int u1[] i8[]")
 def ngrams(text, starts, shortest, longest, marked, ptr):
     """The n-grams of all words with their ends marked: (begin, end) in ``marked``, those of word w from ptr[w] on.
 
@@ -301,7 +301,7 @@ def ngrams(text, starts, shortest, longest, marked, ptr):
     return begin[:total], end[:total]
 
 
-@kernel
+@kernel("i8[] i4[] int i8[]")
 def distinct_in_lists(ptr, codes, size, out_ptr):
     """The lists of codes below ``size`` without repetitions and without −1, in their order; overwrites codes."""
     seen = np.full(size, -1, np.int64)

@@ -247,7 +247,14 @@ class LocalLikelihood:
         """The attributes of a step's observed bigrams whose neighbor is the given one."""
         lists, L = self._design.bigrams, self.index.n_labels
         run_ptr = np.searchsorted(runs.keys // L, np.arange(self._design.n_bigram_attributes + 1))
-        arguments = (np.minimum(tokens, lists.n_lists - 1), near, lists.ptr, lists.ids, run_ptr, runs.keys % L)
+        arguments = (
+            np.minimum(tokens, lists.n_lists - 1),
+            np.ascontiguousarray(near),
+            lists.ptr,
+            lists.ids,
+            run_ptr,
+            runs.keys % L,
+        )
         ptr = np.empty(len(tokens) + 1, np.int64)
         kernels.neighbor_runs(*arguments, ptr, np.empty(0, np.int32))
         ids = np.empty(ptr[-1], np.int32)

@@ -48,7 +48,7 @@ def scale_generalized(
     """Minimize by GIS. ``total`` replaces M, the largest sum of a pair's features; below M the likelihood may fall."""
     empirical = decisions.empirical()
     M = float(decisions.feature_sums().max(initial=0.0)) if total is None else total
-    strengths = np.broadcast_to(np.asarray(l2, np.float64), start.shape)
+    strengths = np.full(start.shape, l2, np.float64)
     slack, delta = slack and not np.any(strengths), np.zeros(len(start))
 
     def update(w: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -69,7 +69,7 @@ def scale_improved(
     """Minimize by IIS. Every weight has an equation of its own in δ, with a term for each sum f# that occurs."""
     empirical, pair_sums = decisions.empirical(), decisions.feature_sums()
     sums, levels = _levels(pair_sums, max(1, min(MOST_LEVELS, ROOM // len(start))))
-    strengths, delta = np.broadcast_to(np.asarray(l2, np.float64), start.shape), np.zeros(len(start))
+    strengths, delta = np.full(start.shape, l2, np.float64), np.zeros(len(start))
 
     def update(w: np.ndarray, expected: np.ndarray) -> np.ndarray:
         _solve(sums, decisions.expected_by_level(w, levels, len(sums)), empirical, w, strengths, delta)
@@ -81,7 +81,7 @@ def scale_improved(
 def _solve(sums, expected, empirical, w, strengths, delta) -> None:
     """Solve every weight's equation for δ, in place, from the δ of the round before."""
     longest = LONGEST / max(float(sums[-1]), 1e-300)
-    scale_weights(sums, np.maximum(expected, 0.0), empirical, w, strengths, longest, delta)
+    scale_weights(sums, np.maximum(expected, 0.0, order="C"), empirical, w, strengths, longest, delta)
 
 
 def _levels(pair_sums: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -136,7 +136,7 @@ class Chain:
         T, L = self.scores.shape
         if T == 0:
             return self
-        scores, steps = self.scores.copy(), np.array(np.broadcast_to(self.transitions, (T - 1, L, L)))
+        scores, steps = self.scores.copy(), np.array(np.broadcast_to(self.transitions, (T - 1, L, L)), order="C")
         search.normalize_steps(scores, steps, self._arrays[2], float(constant))
         return replace(self, scores=scores, transitions=steps)
 

@@ -173,7 +173,7 @@ def _masks(forests: Forests, projection: Projection, kept: np.ndarray, own: np.n
     """Symbols that project to what is kept (cells, coarse N) and that the forests' own masks, by number, allow."""
     masks = kept[:, projection.symbols]
     masks[own >= 0] &= forests.layout.masks[own[own >= 0]]
-    return masks
+    return np.ascontiguousarray(masks)
 
 
 def best_pruned(
