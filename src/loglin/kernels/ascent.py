@@ -146,9 +146,10 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
     width, ptr = table.shape[1], text.steps.ptr
     scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
+    XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
     ends, delta = pair_ends(known.pairs, dual.squares.shape[0]), np.zeros(dual.squares.shape[0])
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
-    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, np.zeros((0, 0)), np.zeros((0, L, L)))
+    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
     loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
     for i in range(order.shape[0]):
         s = order[i]
@@ -162,6 +163,8 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
             met = 0
         if n > 1:
             X[:] = 0
+            if ptr.shape[0]:
+                XD[:] = 0
         one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
         if not abs(one) < np.inf:  # passed over: the sums need the log domain
             unsafe += 1
@@ -182,7 +185,7 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         for place in range(n_weights):
             square += sums.weight_sums[place] ** 2
         if n > 1:
-            square += pair_differences(s, text, known.pairs, ends, exponentials.M, dual, weight, X, delta)
+            square += pair_differences(s, text, known.pairs, ends, exponentials.M, dual, weight, out, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
         for place in range(n_rows):
@@ -221,11 +224,12 @@ def pair_ends(pair_number, n_pairs):
 
 
 @kernel
-def pair_differences(s, text, pair_number, ends, M, dual, weight, X, delta):
-    """delta = X·M minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
+def pair_differences(s, text, pair_number, ends, M, dual, weight, out, delta):
+    """delta = X·M + pairs minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
     first, n, gold, square = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, 0.0
     for k in range(delta.shape[0]):
-        delta[k] = X[u8(ends[0, k]), u8(ends[1, k])] * M[u8(ends[0, k]), u8(ends[1, k])]
+        a, b = u8(ends[0, k]), u8(ends[1, k])
+        delta[k] = out.X[a, b] * M[a, b] + out.pairs[a, b]
     if is_certain(first, n, text.labels):
         for t in range(1, n):
             k = pair_number[gold[first + t - 1], gold[first + t]]
