@@ -24,8 +24,11 @@ lint: $(READY)
 # On all cores; a worker keeps neighboring tests, which share fixtures, until another has none left.
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 
-# Into an extension for this machine; what depends on no edited file is not compiled anew.
+# Into an extension for this machine; what depends on no edited file is not compiled anew. Without a C compiler, the
+# package ziglang links it.
 kernels: $(READY)
+	@command -v cc > /dev/null || command -v gcc > /dev/null || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt ziglang
 	$(BIN)/python -m loglin.kernels.build
 
 # A call with types that no kernel declares is an error in tests, in place of a compilation.

@@ -1,4 +1,4 @@
-"""The golden numbers: cases give what was recorded before the redesign, and models saved then predict as they did."""
+"""The golden numbers: cases give what was recorded, and models saved before the redesign predict as they did."""
 
 from __future__ import annotations
 
@@ -27,4 +27,7 @@ def test_numbers(name):
 
 @pytest.mark.parametrize("name", SAVED)
 def test_saved_models(name):
-    assert predictions(name, FOLDER / "models" / f"{name}.model") == EXPECTED[name]
+    found, expected = predictions(name, FOLDER / "models" / f"{name}.model"), EXPECTED[name]
+    assert found["predictions"] == expected["predictions"]
+    numbers = [float(text) for text in found["numbers"]]  # whose last digits differ between kinds of processors
+    assert numbers == pytest.approx([float(text) for text in expected["numbers"]], rel=1e-6, abs=1e-9)

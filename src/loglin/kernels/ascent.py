@@ -27,6 +27,8 @@ u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
 FRESH = 2  # exp of the label bigrams' weights is renewed when this times the tokens met since is at least L
 NOTHING = 1e-6  # a gap too small to move for
+NEGLIGIBLE = 0.001  # of the largest distance in a sentence: tokens that are nearer to the model stay where they are
+FARTHEST = 1 << 30  # places counted before those of features are forgotten, as they are 32 bits wide
 TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
 
 
@@ -76,11 +78,11 @@ def new_sums(text, table, weights):
 
 
 @kernel(fastmath=REORDER)
-def sentence_gap(first, n, text, weight, m, r):
-    """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), or a bound of it where a label is not certain.
+def sentence_gap(first, n, text, weight, m, r, distances):
+    """Replace r by δ = r − m, distances by Σ_j |δ|, and return the gap: Σ_t KL(μ_t ‖ p_t), nearly.
 
     The wrong labels' part of KL is taken as Σ_j 3·δ²/(2·(2p + μ)), the same to third order and nowhere above it
-    (Bernstein's inequality): no logarithms.
+    (Bernstein's inequality): no logarithms. Where a label is not certain, a bound of KL is taken.
     """
     gold, width, tiny, total = text.labels.gold, u8(r.shape[1]), r.dtype.type(1e-12), 0.0
     for t in range(n):
@@ -91,6 +93,7 @@ def sentence_gap(first, n, text, weight, m, r):
             divergence += d * d / (abs(2 * r[place, j] + m[token, j]) + tiny)
             distance += abs(d)
             r[place, j] = d
+        distances[t] = distance
         y = gold[first + t]
         if y < 0:
             total += 0.5 * distance * distance / weight  # Pinsker's inequality
@@ -102,11 +105,13 @@ def sentence_gap(first, n, text, weight, m, r):
 
 
 @kernel
-def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
-    """Sum δ = r by row and by single weight; returns how many of each there are."""
+def sum_tokens(first, n, tokens, sums, r, distances, least, row_base, weight_base):
+    """Sum δ = r of the tokens that are ``least`` away or more, by row and by single weight; how many of each."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
     n_rows, n_weights, one = 0, 0, r.dtype.type(1)
     for t in range(n):
+        if distances[t] < least:
+            continue
         for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
             k = u8(row_ids[q])
             place = sums.row_place[k] - row_base
@@ -146,8 +151,10 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
     width, ptr = table.shape[1], text.steps.ptr
     scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
+    distances = np.zeros(text.longest)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
-    ends, delta = pair_ends(known.pairs, dual.squares.shape[0]), np.zeros(dual.squares.shape[0])
+    n_pairs = dual.squares.shape[0]
+    places, delta = pair_places(known.pairs, n_pairs, width), np.zeros(n_pairs, table.dtype)
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
     loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
@@ -170,12 +177,16 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
             unsafe += 1
             continue
         loss += one
-        gap = sentence_gap(first, n, text, weight, dual.tokens, r)
+        gap = sentence_gap(first, n, text, weight, dual.tokens, r, distances)
         dual.gaps[s] = gap
         if gap < NOTHING * weight:
             clear_steps(first, n, text, steps)
             continue
-        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, row_base, weight_base)
+        least = NEGLIGIBLE * distances[:n].max()
+        if max(row_base, weight_base) > FARTHEST:
+            sums.row_place[:], sums.weight_place[:] = -1, -1
+            row_base, weight_base = 0, 0
+        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, distances, least, row_base, weight_base)
         for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
             steps[q] -= dual.steps[q]
             n_weights = add_single(sums, text.steps.ids[q], steps[q], weight_base, n_weights)
@@ -185,7 +196,7 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         for place in range(n_weights):
             square += sums.weight_sums[place] ** 2
         if n > 1:
-            square += pair_differences(s, text, known.pairs, ends, exponentials.M, dual, weight, out, delta)
+            square += pair_differences(s, text, known.pairs, places, exponentials.M, dual, weight, out, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
         for place in range(n_rows):
@@ -193,12 +204,13 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         for place in range(n_weights):
             weights[sums.weights[place]] += rate * sums.weight_sums[place]
         for t in range(n):
-            add_row(dual.tokens, first + t, share, r, t)
+            if distances[t] >= least:
+                add_row(dual.tokens, first + t, share, r, t)
         for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
             dual.steps[q] += share * steps[q]
             exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])
         if n > 1:
-            move_pairs(s, ends, parameters.T, dual, rate, share, delta)
+            move_pairs(s, places, parameters.T, dual, rate, share, delta)
         clear_steps(first, n, text, steps)
         row_base, weight_base = row_base + n_rows, weight_base + n_weights
     return loss, unsafe
@@ -212,44 +224,49 @@ def clear_steps(first, n, text, steps):
 
 
 @kernel
-def pair_ends(pair_number, n_pairs):
-    """The labels of every label bigram: (2, label bigrams)."""
-    ends = np.zeros((2, n_pairs), np.int64)
+def pair_places(pair_number, n_pairs, width):
+    """Where every label bigram stands in a flat (W, W) array: (label bigrams,)."""
+    places = np.zeros(n_pairs, np.int32)
     for a in range(pair_number.shape[0]):
         for b in range(pair_number.shape[1]):
             if pair_number[a, b] >= 0:
-                ends[0, pair_number[a, b]] = a
-                ends[1, pair_number[a, b]] = b
-    return ends
+                places[pair_number[a, b]] = a * width + b
+    return places
 
 
-@kernel
-def pair_differences(s, text, pair_number, ends, M, dual, weight, out, delta):
+@kernel(fastmath=REORDER)
+def pair_differences(s, text, pair_number, places, M, dual, weight, out, delta):
     """delta = X·M + pairs minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
-    first, n, gold, square = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, 0.0
-    for k in range(delta.shape[0]):
-        a, b = u8(ends[0, k]), u8(ends[1, k])
-        delta[k] = out.X[a, b] * M[a, b] + out.pairs[a, b]
+    first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
+    X, factors, known, square = out.X.reshape(-1), M.reshape(-1), u8(delta.shape[0]), delta.dtype.type(0)
+    for k in range(known):
+        delta[k] = X[u8(places[k])] * factors[u8(places[k])]
+    if text.steps.ptr.shape[0]:
+        pairs = out.pairs.reshape(-1)
+        for k in range(known):
+            delta[k] += pairs[u8(places[k])]
     if is_certain(first, n, text.labels):
         for t in range(1, n):
             k = pair_number[gold[first + t - 1], gold[first + t]]
             if k >= 0:
                 delta[k] -= weight
     if dual.pairs.shape[0]:
-        for k in range(delta.shape[0]):
-            delta[k] -= dual.pairs[s, k]
-            square += delta[k] ** 2
+        for k in range(known):
+            delta[k] -= dual.pairs[u8(s), k]
+            square += delta[k] * delta[k]
     return square
 
 
 @kernel
-def move_pairs(s, ends, T, dual, rate, share, delta):
+def move_pairs(s, places, T, dual, rate, share, delta):
     """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
-    for k in range(delta.shape[0]):
-        a, b = u8(ends[0, k]), u8(ends[1, k])
-        if dual.pairs.shape[0]:
-            T[a, b] += rate * delta[k]
-            dual.pairs[s, k] += share * delta[k]
-        else:
-            dual.squares[k] += delta[k] ** 2
-            T[a, b] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)
+    weights, known = T.reshape(-1), u8(delta.shape[0])
+    if dual.pairs.shape[0]:
+        for k in range(known):
+            weights[u8(places[k])] += rate * delta[k]
+        for k in range(known):
+            dual.pairs[u8(s), k] += share * delta[k]
+        return
+    for k in range(known):
+        dual.squares[k] += delta[k] ** 2
+        weights[u8(places[k])] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)

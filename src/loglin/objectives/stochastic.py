@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
 FALLING_STEPS = (1.0, 1.0, 0.8, 0.56, 0.4, 0.24)  # of gradient descent, by epoch
-DUAL_EPOCHS, MOST_EPOCHS = 12.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
+DUAL_EPOCHS, MOST_EPOCHS = 14.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
 FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fourth
 HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
 QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most

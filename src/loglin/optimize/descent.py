@@ -30,6 +30,7 @@ Steps = Generator[np.ndarray, tuple, Outcome]  # yields weights, is sent (value,
 WINDOW = 4  # iterations over which a gain is measured
 SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
 CAUTION = 0.1  # of tol, where a bound exists but proves too little: a small penalty makes it loose, and gains slow
+LOOSER = 2.0  # times what is usual: a bound that proves less than that contradicts small gains
 ROUNDING = {4: 1e-5, 8: 1e-9}  # of the value, by bytes a number: what cannot be told from nothing
 
 
@@ -124,7 +125,8 @@ class Goal:
         proved = self.bound.gap(values[-1]) if self.bound is not None else np.inf
         if proved <= tol * (1 if self.certify else LOOSENESS):
             return converged(f"{self.judge(values, point)}" + (f" ({told})" if tol == self.tol else ""))
-        if self.certify or (self.bound is not None and self.diagonal is None):
+        loose = tol * LOOSENESS * LOOSER < proved < 1
+        if self.certify or loose or (self.bound is not None and self.diagonal is None):
             return None
         tol *= 1.0 if self.bound is None else CAUTION
         reason, scaled = nearly_converged(values, tol), self.scaled_gradient(values[-1], point)

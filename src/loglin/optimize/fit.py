@@ -23,7 +23,7 @@ from loglin.optimize.rescaling import Rescaled, units
 from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
 from loglin.optimize.together import minimize_together
 
-POWER = 0.7  # of the Hessian's diagonal: features share their tokens, so the whole of it would be too much
+NEAR_POWER, FAR_POWER = 0.7, 0.5  # of the Hessian's diagonal, with and without a warm start: features share tokens
 FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
 SMALL = 10_000  # weights: where there are fewer, passes take no time, and tol is smaller in proportion
 FAR_TOL = 0.2  # where no bound is known, gains far from the optimum fall more slowly than a geometric series
@@ -36,6 +36,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
     """
     reporter, phases = run.reporter, _phases(run)
     weights, objective, first, before = start, None, len(reporter.iterations), reporter.evaluations
+    power = FAR_POWER if start is None else NEAR_POWER
     for number, (precision, most) in enumerate(phases):
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
@@ -46,12 +47,13 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
                 weights, asked = _warm_start(objective, learner, penalties, run)
                 if asked:
                     return Result(weights, _value(objective, weights, penalties), asked, False, [], 1)
+                power = NEAR_POWER
                 del learner
         weights = np.zeros(objective.n_features) if weights is None else weights
         most = min(most, run.max_iter) - (len(reporter.iterations) - first)
         last = number == len(phases) - 1
         tol = run.tol * min(1.0, objective.n_features / SMALL)
-        result = _minimize(objective, scales, penalties, run, tol, weights, most, last)
+        result = _minimize(objective, scales, penalties, run, tol, power, weights, most, last)
         weights, looked = result.weights, number == 0 and most == FIRST_LOOK and len(result.iterations) >= FIRST_LOOK
         reporter.evaluations += result.evaluations
         result.iterations = reporter.since(first)
@@ -82,6 +84,7 @@ def _minimize(
     penalties: Penalties,
     run: Run,
     tol: float,
+    power: float,
     weights: np.ndarray,
     most: int,
     last: bool,
@@ -104,7 +107,7 @@ def _minimize(
             tol = FAR_TOL * (tol if last else max(tol, SINGLE_PRECISION_TOL))
         how: dict[str, Any] = {
             "l1": penalties.l1,
-            "scale": diagonal**-POWER if run.scaled and diagonal is not None else None,
+            "scale": diagonal**-power if run.scaled and diagonal is not None else None,
             "memory": run.memory,
             "max_iter": most,
             "reporter": reporter,
