@@ -250,7 +250,7 @@ def classifiers() -> None:
         maxent(f"{criterion} weights", criterion, fit={"sample_weight": data.EXAMPLE_WEIGHTS}, class_weight={"art": 2})
         maxent(f"{criterion} dicts", criterion, X=data.DICTS, new=data.DICTS_NEW, variances={"word:*": 0.2})
         maxent(f"{criterion} sparse", criterion, all_features=False, cutoff=2, min_count=2, fit_intercept=False)
-        maxent(f"{criterion} l1", criterion, l1=0.3, l2=0.1)
+        maxent(f"{criterion} l1", criterion, l1=0.3, l2=0.1, tol=1e-9, max_iter=500)
     maxent("margin softmax", "margin", settings={"loss": "softmax"})
     maxent("margin softmax cost", "margin", settings={"loss": "softmax", "cost": "law>art:3"})
     maxent("perceptron last", "perceptron", settings={"averaged": False})

@@ -29,7 +29,7 @@ FRESH = 2  # exp of the label bigrams' weights is renewed when this times the to
 NOTHING = 1e-6  # a gap too small to move for
 NEGLIGIBLE = 0.001  # of the largest distance in a sentence: tokens that are nearer to the model stay where they are
 FARTHEST = 1 << 30  # places counted before those of features are forgotten, as they are 32 bits wide
-TRANSITION_STEP = 0.1  # where there is no room for the pairs of every sentence
+TRANSITION_STEP = 0.1  # of label bigrams for which there is no room in every sentence
 
 
 @record("F[,] F[,] F[] f4[] f8[]")
@@ -37,7 +37,7 @@ class Dual(NamedTuple):
     """What the weights are made of, and how far each sentence is from the model."""
 
     tokens: np.ndarray  # (T or more, W) residuals of the tokens
-    pairs: np.ndarray  # (sentences, label bigrams), or (0, 0): label bigrams then follow their gradient
+    pairs: np.ndarray  # (sentences, K) of the first K label bigrams; the others follow their gradient
     steps: np.ndarray  # (entries of Steps,)
     gaps: np.ndarray  # (sentences,) float32, as of the last visit
     squares: np.ndarray  # (label bigrams,) squared gradients met so far
@@ -250,23 +250,20 @@ def pair_differences(s, text, pair_number, places, M, dual, weight, out, delta):
             k = pair_number[gold[first + t - 1], gold[first + t]]
             if k >= 0:
                 delta[k] -= weight
-    if dual.pairs.shape[0]:
-        for k in range(known):
-            delta[k] -= dual.pairs[u8(s), k]
-            square += delta[k] * delta[k]
+    for k in range(u8(dual.pairs.shape[1])):
+        delta[k] -= dual.pairs[u8(s), k]
+        square += delta[k] * delta[k]
     return square
 
 
 @kernel
 def move_pairs(s, places, T, dual, rate, share, delta):
     """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
-    weights, known = T.reshape(-1), u8(delta.shape[0])
-    if dual.pairs.shape[0]:
-        for k in range(known):
-            weights[u8(places[k])] += rate * delta[k]
-        for k in range(known):
-            dual.pairs[u8(s), k] += share * delta[k]
-        return
-    for k in range(known):
+    weights, kept = T.reshape(-1), u8(dual.pairs.shape[1])
+    for k in range(kept):
+        weights[u8(places[k])] += rate * delta[k]
+    for k in range(kept):
+        dual.pairs[u8(s), k] += share * delta[k]
+    for k in range(kept, u8(delta.shape[0])):
         dual.squares[k] += delta[k] ** 2
         weights[u8(places[k])] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)

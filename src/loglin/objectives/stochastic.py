@@ -200,12 +200,13 @@ class StochasticLearner:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
         design, pairs = self.criterion.design, len(self.index.pairs)
         lengths = np.diff(design.offsets)
-        room = design.n_sentences * pairs <= ROOM_FOR_PAIRS
+        kept = min(pairs, ROOM_FOR_PAIRS // max(design.n_sentences, 1))
+        known = self.known._replace(pairs=self._by_frequency())
         residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
         residuals[:] = 0
         dual = Dual(
             residuals,
-            np.zeros((design.n_sentences, pairs) if room else (0, 0), self.dtype),
+            np.zeros((design.n_sentences, kept), self.dtype),
             np.zeros_like(self.criterion.step_residuals),
             np.full(design.n_sentences, np.inf, np.float32),
             np.zeros(pairs),
@@ -216,9 +217,7 @@ class StochasticLearner:
             order = self.sentences
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
-            loss, _ = ascend(
-                self.rng.permutation(order), text, self.known, self.parameters, exponentials, dual, strength
-            )
+            loss, _ = ascend(self.rng.permutation(order), text, known, self.parameters, exponentials, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
@@ -230,6 +229,17 @@ class StochasticLearner:
                 break
             last = visited, gap
         self.criterion.epochs += visited
+
+    def _by_frequency(self) -> np.ndarray:
+        """Numbers of the label bigrams, those first that occur most often: (L, L), −1 for none."""
+        codes, L = self.criterion.gold.codes.astype(np.int64), self.index.n_labels
+        certain = (codes[:-1] >= 0) & (codes[1:] >= 0)
+        counts = np.bincount(codes[:-1][certain] * L + codes[1:][certain], minlength=L * L)
+        numbers = np.full(L * L, -1, np.int32)
+        numbers[self.index.pairs[np.argsort(-counts[self.index.pairs], kind="stable")]] = np.arange(
+            len(self.index.pairs)
+        )
+        return numbers.reshape(L, L)
 
     def ridge(self, strength: float) -> float:
         """½·l2·‖w‖² of the weights as they are."""
