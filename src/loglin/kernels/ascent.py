@@ -27,7 +27,6 @@ u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
 FRESH = 2  # exp of the label bigrams' weights is renewed when this times the tokens met since is at least L
 NOTHING = 1e-6  # a gap too small to move for
-NEGLIGIBLE = 0.001  # of the largest distance in a sentence: tokens that are nearer to the model stay where they are
 FARTHEST = 1 << 30  # places counted before those of features are forgotten, as they are 32 bits wide
 TRANSITION_STEP = 0.1  # of label bigrams for which there is no room in every sentence
 
@@ -78,8 +77,8 @@ def new_sums(text, table, weights):
 
 
 @kernel(fastmath=REORDER)
-def sentence_gap(first, n, text, weight, m, r, distances):
-    """Replace r by δ = r − m, distances by Σ_j |δ|, and return the gap: Σ_t KL(μ_t ‖ p_t), nearly.
+def sentence_gap(first, n, text, weight, m, r):
+    """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), nearly.
 
     The wrong labels' part of KL is taken as Σ_j 3·δ²/(2·(2p + μ)), the same to third order and nowhere above it
     (Bernstein's inequality): no logarithms. Where a label is not certain, a bound of KL is taken.
@@ -93,7 +92,6 @@ def sentence_gap(first, n, text, weight, m, r, distances):
             divergence += d * d / (abs(2 * r[place, j] + m[token, j]) + tiny)
             distance += abs(d)
             r[place, j] = d
-        distances[t] = distance
         y = gold[first + t]
         if y < 0:
             total += 0.5 * distance * distance / weight  # Pinsker's inequality
@@ -105,13 +103,11 @@ def sentence_gap(first, n, text, weight, m, r, distances):
 
 
 @kernel
-def sum_tokens(first, n, tokens, sums, r, distances, least, row_base, weight_base):
-    """Sum δ = r of the tokens that are ``least`` away or more, by row and by single weight; how many of each."""
+def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
+    """Sum δ = r by row and by single weight; returns how many of each there are."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
     n_rows, n_weights, one = 0, 0, r.dtype.type(1)
     for t in range(n):
-        if distances[t] < least:
-            continue
         for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
             k = u8(row_ids[q])
             place = sums.row_place[k] - row_base
@@ -151,7 +147,6 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
     width, ptr = table.shape[1], text.steps.ptr
     scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
-    distances = np.zeros(text.longest)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
     n_pairs = dual.squares.shape[0]
     places, delta = pair_places(known.pairs, n_pairs, width), np.zeros(n_pairs, table.dtype)
@@ -177,16 +172,15 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
             unsafe += 1
             continue
         loss += one
-        gap = sentence_gap(first, n, text, weight, dual.tokens, r, distances)
+        gap = sentence_gap(first, n, text, weight, dual.tokens, r)
         dual.gaps[s] = gap
         if gap < NOTHING * weight:
             clear_steps(first, n, text, steps)
             continue
-        least = NEGLIGIBLE * distances[:n].max()
         if max(row_base, weight_base) > FARTHEST:
             sums.row_place[:], sums.weight_place[:] = -1, -1
             row_base, weight_base = 0, 0
-        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, distances, least, row_base, weight_base)
+        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, row_base, weight_base)
         for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
             steps[q] -= dual.steps[q]
             n_weights = add_single(sums, text.steps.ids[q], steps[q], weight_base, n_weights)
@@ -204,8 +198,7 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         for place in range(n_weights):
             weights[sums.weights[place]] += rate * sums.weight_sums[place]
         for t in range(n):
-            if distances[t] >= least:
-                add_row(dual.tokens, first + t, share, r, t)
+            add_row(dual.tokens, first + t, share, r, t)
         for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
             dual.steps[q] += share * steps[q]
             exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])

@@ -217,11 +217,12 @@ class StochasticLearner:
             order = self.sentences
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
-            loss, _ = ascend(self.rng.permutation(order), text, known, self.parameters, exponentials, dual, strength)
+            visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
+            loss, _ = ascend(visits, text, known, self.parameters, exponentials, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
-            if len(order) < len(self.sentences):
+            if not whole:
                 continue
             gap = float(dual.gaps[self.sentences].sum())
             slow = gap > last[1] * QUICK ** (visited - last[0])

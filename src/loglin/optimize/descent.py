@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from loglin.kernels import vectors as kernels
-from loglin.optimize.bounds import LOOSENESS, Certificate, LowerBound
+from loglin.optimize.bounds import Certificate, LowerBound, likely
 from loglin.optimize.linesearch import Point, Rules, line_search
 from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
@@ -74,13 +74,14 @@ def improvement_left(values: list[float]) -> float | None:
 
 def nearly_converged(values: list[float], tol: float) -> str | None:
     """The reason to stop, if the improvement still to come is less than ``tol`` of the value."""
-    left, value = improvement_left(values), abs(values[-1])
-    if left is None or not left < tol * value:
+    left = improvement_left(values)
+    if left is None or not left < tol * abs(values[-1]):
         return None
-    return (
-        f"the objective would improve by about {left / max(value, 1e-300):.1g} of itself if it went on, "
-        f"less than tol = {tol:g}"
-    )
+    return f"{_gains(left, values[-1])}, less than tol = {tol:g}"
+
+
+def _gains(left: float, value: float) -> str:
+    return f"the objective would improve by about {left / max(abs(value), 1e-300):.1g} of itself if it went on"
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Goal:
         if bound is not None and np.isfinite(bound.best):
             proved = bound.gap(value)
             if proved < 1:
-                return Certificate(proved, proved / LOOSENESS, "a lower bound of the optimum")
+                return Certificate(proved, likely(proved), "a lower bound of the optimum")
         left, scaled = improvement_left(values), self.scaled_gradient(value, point)
         if left is None or scaled is None:
             return Certificate(None, None, "how far the optimum is cannot be told")
@@ -123,17 +124,19 @@ class Goal:
         """The reason to stop, if the goal is reached."""
         tol, told = self.tol if tol is None else tol, f"tol = {self.named or self.tol:g}"
         proved = self.bound.gap(values[-1]) if self.bound is not None else np.inf
-        if proved <= tol * (1 if self.certify else LOOSENESS):
+        if (proved if self.certify else likely(proved)) <= tol:
             return converged(f"{self.judge(values, point)}" + (f" ({told})" if tol == self.tol else ""))
-        loose = tol * LOOSENESS * LOOSER < proved < 1
+        loose = LOOSER * tol < likely(proved) and proved < 1
         if self.certify or loose or (self.bound is not None and self.diagonal is None):
             return None
         tol *= 1.0 if self.bound is None else CAUTION
-        reason, scaled = nearly_converged(values, tol), self.scaled_gradient(values[-1], point)
-        if reason is None or (scaled is not None and scaled >= 2 * tol):
+        left, scaled = improvement_left(values), self.scaled_gradient(values[-1], point)
+        if left is None or not left < tol * abs(values[-1]) or (scaled is not None and scaled >= 2 * tol):
             return None
-        sure = "" if self.diagonal is None else "; the gradient in scaled variables confirms it"
-        return converged(f"{reason}{sure}")
+        if proved < 1:
+            return converged(f"{self.judge(values, point)}; the last gains and the gradient promise less than {told}")
+        sure = "" if scaled is None else ", which the gradient in scaled variables confirms"
+        return converged(f"{_gains(left, values[-1])}{sure} ({told})")
 
 
 class Descent:
@@ -149,8 +152,9 @@ class Descent:
         goal: Goal | None = None,
         gradient_tol: float = 1e-7,
         reporter: Reporter | None = None,
+        first: tuple[float, np.ndarray] | None = None,
     ):
-        self.direction = direction
+        self.direction, self.first_point = direction, first
         self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
         self.goal, self.gradient_tol = goal or Goal(tol), gradient_tol
         self.evaluations = 0
@@ -171,7 +175,10 @@ class Descent:
 
     def steps(self, max_iter: int) -> Steps[Result]:
         """The whole run as a generator, which yields weights and is sent value and gradient there."""
-        value, gradient = yield from self.evaluate(self.here.w)
+        if self.first_point is None:
+            value, gradient = yield from self.evaluate(self.here.w)
+        else:
+            value, gradient = self._with_l1(self.here.w, *self.first_point)
         self.here = Point(self.here.w, value, gradient)
         if not np.isfinite(self.here.value):
             return self._result(Stop(LIMIT, "the objective is not a number at the start"))
@@ -221,10 +228,10 @@ class Descent:
 
     def evaluate(self, w: np.ndarray) -> Steps[tuple[float, np.ndarray]]:
         self.evaluations += 1
-        value, gradient = yield w
-        if self.l1 is not None:
-            value += float(self.l1 @ np.abs(w))
-        return value, gradient
+        return self._with_l1(w, *(yield w))
+
+    def _with_l1(self, w: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
+        return value if self.l1 is None else value + float(self.l1 @ np.abs(w)), gradient
 
     def pseudo_gradient(self) -> np.ndarray:
         """The steepest one-sided slope: at w = 0, g ± l1 where that is a descent, else 0."""

@@ -36,7 +36,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
     """
     reporter, phases = run.reporter, _phases(run)
     weights, objective, first, before = start, None, len(reporter.iterations), reporter.evaluations
-    power = FAR_POWER if start is None else NEAR_POWER
+    power, known = FAR_POWER if start is None else NEAR_POWER, None
     for number, (precision, most) in enumerate(phases):
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
@@ -44,7 +44,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
         if weights is None and run.warm_start and scales is None and isinstance(objective, HasLearner):
             learner = objective.learner(run.seed)
             if learner is not None:
-                weights, asked = _warm_start(objective, learner, penalties, run)
+                weights, known, asked = _warm_start(objective, learner, penalties, run)
                 if asked:
                     return Result(weights, _value(objective, weights, penalties), asked, False, [], 1)
                 power = NEAR_POWER
@@ -53,7 +53,8 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
         most = min(most, run.max_iter) - (len(reporter.iterations) - first)
         last = number == len(phases) - 1
         tol = run.tol * min(1.0, objective.n_features / SMALL)
-        result = _minimize(objective, scales, penalties, run, tol, power, weights, most, last)
+        result = _minimize(objective, scales, penalties, run, tol, power, weights, known, most, last)
+        known = None
         weights, looked = result.weights, number == 0 and most == FIRST_LOOK and len(result.iterations) >= FIRST_LOOK
         reporter.evaluations += result.evaluations
         result.iterations = reporter.since(first)
@@ -86,10 +87,11 @@ def _minimize(
     tol: float,
     power: float,
     weights: np.ndarray,
+    known: tuple[float, np.ndarray] | None,
     most: int,
     last: bool,
 ) -> Result:
-    """L-BFGS from ``weights``, in rescaled variables where ``scales`` are given."""
+    """L-BFGS from ``weights``, where value and gradient may be ``known``, in variables rescaled by ``scales``."""
     reporter, inside = run.reporter, objective
     if scales is not None:
         inside, weights = Rescaled(objective, scales), weights * scales
@@ -115,7 +117,7 @@ def _minimize(
         if isinstance(inside, HasParts) and inside.is_full:
             return minimize_together(inside, weights, l2=penalties.l2, tol=tol, diagonal=diagonal, **how)
         goal = Goal(tol, bound, diagonal, run.certify, run.tol, more_precise=not last)
-        result = minimize(Penalized(inside, shortest(penalties.l2)), weights, goal=goal, **how)
+        result = minimize(Penalized(inside, shortest(penalties.l2)), weights, goal=goal, first=known, **how)
     finally:
         reporter.view = None
     if scales is not None:
@@ -123,17 +125,23 @@ def _minimize(
     return result
 
 
-def _warm_start(objective: Any, learner: Learner, penalties: Penalties, run: Run) -> tuple[np.ndarray, Stop | None]:
-    """The weights after the stochastic epochs, or zero if those are no worse; and the Stop if one was asked for."""
+def _warm_start(
+    objective: Any, learner: Learner, penalties: Penalties, run: Run
+) -> tuple[np.ndarray, tuple[float, np.ndarray] | None, Stop | None]:
+    """The weights after the stochastic epochs, or zero if those are no worse; value and gradient; a Stop asked for."""
     reporter = run.reporter
     try:
         weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol)
     except StopTraining as request:
-        return learner.get(), request.stop
-    zero, value = np.zeros_like(weights), _value(objective, weights, penalties)
-    if not value < _value(objective, zero, penalties):
-        return zero, None
-    return weights, None
+        return learner.get(), None, request.stop
+    value, gradient = Penalized(objective, shortest(penalties.l2))(weights)
+    # a convex function is above its tangent, and the penalty above its own by ½ Σ l2·w²: that may prove f(0) > f(w)
+    drop = float(0.5 * penalties.l2 @ weights**2 - gradient.astype(np.float64) @ weights)
+    sure = getattr(objective, "convex", False) and not np.any(penalties.l1) and drop > 0
+    zero = np.zeros_like(weights)
+    if not sure and not value + float(penalties.l1 @ np.abs(weights)) < _value(objective, zero, penalties):
+        return zero, None, None
+    return weights, (value, gradient), None
 
 
 def _value(objective: Any, weights: np.ndarray, penalties: Penalties) -> float:

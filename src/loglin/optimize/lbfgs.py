@@ -27,15 +27,16 @@ def minimize(
     goal: Goal | None = None,
     gradient_tol: float = 1e-7,
     reporter: Reporter | None = None,
+    first: tuple[float, np.ndarray] | None = None,
 ) -> Result:
-    """Minimize ``function`` (+ Σ l1·|w|) from ``start``.
+    """Minimize ``function`` (+ Σ l1·|w|) from ``start``; ``first`` is function(start) where that is known.
 
     Stops when the goal is reached, by default when gains promise less than ``tol`` of the value, or when the
     gradient's norm is below ``gradient_tol`` times the weights' (at least 1).
     """
     direction = QuasiNewton(scale, memory)
-    descent = Descent(start, direction, l1=l1, goal=goal or Goal(tol), gradient_tol=gradient_tol, reporter=reporter)
-    return descent.run(function, max_iter)
+    how = {"l1": l1, "goal": goal or Goal(tol), "gradient_tol": gradient_tol, "reporter": reporter, "first": first}
+    return Descent(start, direction, **how).run(function, max_iter)  # type: ignore[arg-type]
 
 
 class QuasiNewton:
