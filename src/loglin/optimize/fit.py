@@ -23,7 +23,7 @@ from loglin.optimize.rescaling import Rescaled, units
 from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
 from loglin.optimize.together import minimize_together
 
-NEAR_POWER, FAR_POWER = 0.7, 0.5  # of the Hessian's diagonal, with and without a warm start: features share tokens
+NEAR_POWER, FAR_POWER = 0.7, 0.5  # of the Hessian's diagonal, after a warm start and elsewhere: features share tokens
 FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
 SMALL = 10_000  # weights: where there are fewer, passes take no time, and tol is smaller in proportion
 FAR_TOL = 0.2  # where no bound is known, gains far from the optimum fall more slowly than a geometric series
@@ -36,7 +36,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
     """
     reporter, phases = run.reporter, _phases(run)
     weights, objective, first, before = start, None, len(reporter.iterations), reporter.evaluations
-    power, known = FAR_POWER if start is None else NEAR_POWER, None
+    power, known = FAR_POWER, None
     for number, (precision, most) in enumerate(phases):
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
