@@ -32,7 +32,7 @@ FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fo
 HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
 QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
 ENOUGH = 4.0  # times tol: a sum of gaps, relative to the objective, that ends dual ascent; it is 3 to 5 times the truth
-ROOM_FOR_PAIRS = 25_000_000  # numbers that dual ascent may keep for transitions
+ROOM_FOR_PAIRS = 60_000_000  # numbers that dual ascent may keep for transitions
 
 
 @dataclass(frozen=True)
