@@ -19,9 +19,9 @@ import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import REORDER, kernel, record
-from loglin.kernels.rows import add_row, keep_row, put_row
+from loglin.kernels.rows import add_row, put_row, square_rows
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
-from loglin.kernels.stochastic import exp_transitions
+from loglin.kernels.stochastic import exp_transitions, move_tokens
 
 u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
@@ -42,41 +42,92 @@ class Dual(NamedTuple):
     squares: np.ndarray  # (label bigrams,) squared gradients met so far
 
 
+@record("i8[] i8[]")
+class Single(NamedTuple):
+    """Where in the list of every token those features end that occur once in its sentence; the others are behind them.
+
+    δ of a feature that occurs more often is summed before it is squared.
+    """
+
+    rows: np.ndarray  # (T,) int64
+    entries: np.ndarray  # (T,) int64
+
+
 class Sums(NamedTuple):
-    """δ of one sentence by feature; ``row_place`` and ``weight_place`` say where each one's sum stands."""
+    """δ of the repeated features of one sentence; ``row_place`` and ``weight_place`` say where each one's sum stands."""
 
     row_place: np.ndarray  # (rows,) int32
-    rows: np.ndarray  # numbers of the rows
+    rows: np.ndarray  # uint32: numbers of the rows
     row_sums: np.ndarray  # (places, W)
     weight_place: np.ndarray  # (features,) int32
-    weights: np.ndarray
     weight_sums: np.ndarray
 
 
+@kernel("i8[] i8[] u4[] u2[] F[] i8[] i8[]")
+def put_single_first(offsets, ptr, ids, labels, values, first, ends):
+    """Reorder the list of every token: first what occurs once in the sentence, up to ``ends``, then what is repeated.
+
+    ids, labels and values are reordered alike; the latter two may be empty. ``first`` is −1 for every id.
+    """
+    longest = 1
+    for t in range(ptr.shape[0] - 1):
+        longest = max(longest, ptr[t + 1] - ptr[t])
+    new_ids, new_labels, new_values = np.zeros(longest, ids.dtype), np.zeros(longest, labels.dtype), values[:0]
+    if values.shape[0]:
+        new_values = np.zeros(longest, values.dtype)
+    for s in range(offsets.shape[0] - 1):
+        begin, end = ptr[offsets[s]], ptr[offsets[s + 1]]
+        repeated = np.zeros(end - begin, np.bool_)
+        for q in range(begin, end):
+            before = first[ids[q]]
+            if before >= begin:
+                repeated[q - begin] = repeated[before - begin] = True
+            else:
+                first[ids[q]] = q
+        for t in range(offsets[s], offsets[s + 1]):
+            place = 0
+            for part in range(2):
+                for q in range(ptr[t], ptr[t + 1]):
+                    if repeated[q - begin] == part:
+                        new_ids[place] = ids[q]
+                        if labels.shape[0]:
+                            new_labels[place] = labels[q]
+                        if values.shape[0]:
+                            new_values[place] = values[q]
+                        place += 1
+                if part == 0:
+                    ends[t] = ptr[t] + place
+            for k in range(place):
+                ids[ptr[t] + k] = new_ids[k]
+                if labels.shape[0]:
+                    labels[ptr[t] + k] = new_labels[k]
+                if values.shape[0]:
+                    values[ptr[t] + k] = new_values[k]
+
+
 @kernel
-def new_sums(text, table, weights):
+def new_sums(text, single, table, weights):
     """Room for any sentence of the text."""
     rows, singles = 1, 1
-    steps = text.steps.ptr.shape[0] > 0
+    row_ptr, entry_ptr, step_ptr = text.tokens.row_ptr, text.tokens.entry_ptr, text.steps.ptr
     for s in range(text.offsets.shape[0] - 1):
-        first, last = text.offsets[s], text.offsets[s + 1]
-        rows = max(rows, text.tokens.row_ptr[last] - text.tokens.row_ptr[first])
-        single = text.tokens.entry_ptr[last] - text.tokens.entry_ptr[first]
-        if steps:
-            single += text.steps.ptr[last] - text.steps.ptr[first]
-        singles = max(singles, single)
-    rows, singles = min(rows, table.shape[0] + 1), min(singles, weights.shape[0] + 1)
+        row, entry = 0, 0
+        for t in range(text.offsets[s], text.offsets[s + 1]):
+            row += row_ptr[t + 1] - single.rows[t]
+            entry += entry_ptr[t + 1] - single.entries[t]
+        if step_ptr.shape[0]:
+            entry = max(entry, step_ptr[text.offsets[s + 1]] - step_ptr[text.offsets[s]])
+        rows, singles = max(rows, row), max(singles, entry)
     return Sums(
         np.full(table.shape[0], -1, np.int32),
-        np.zeros(rows, np.int64),
+        np.zeros(rows, np.uint32),
         np.zeros((rows, table.shape[1]), table.dtype),
         np.full(weights.shape[0], -1, np.int32),
-        np.zeros(singles, np.int64),
         np.zeros(singles, table.dtype),
     )
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def sentence_gap(first, n, text, weight, m, r):
     """Replace r by δ = r − m, and return the gap: Σ_t KL(μ_t ‖ p_t), nearly.
 
@@ -102,56 +153,95 @@ def sentence_gap(first, n, text, weight, m, r):
     return total
 
 
-@kernel
-def sum_tokens(first, n, tokens, sums, r, row_base, weight_base):
-    """Sum δ = r by row and by single weight; returns how many of each there are."""
+@kernel(fastmath=REORDER, allocates=False)
+def square_tokens(first, n, tokens, single, allowed, sums, r, row_base, weight_base):
+    """‖δ‖² of the weights of tokens; returns it, and how many repeated rows and single weights were summed."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
-    n_rows, n_weights, one = 0, 0, r.dtype.type(1)
+    row_place, rows, row_sums, weight_place, weight_sums = sums
+    n_rows, n_weights, one, square = 0, 0, r.dtype.type(1), r.dtype.type(0)
     for t in range(n):
-        for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
-            k = u8(row_ids[q])
-            place = sums.row_place[k] - row_base
-            value = row_values[q] if row_values.shape[0] else one
+        middle = single.rows[first + t]
+        if row_values.shape[0]:
+            for q in range(row_ptr[first + t], middle):
+                square += row_values[q] ** 2 * square_rows(r, t, allowed, row_ids, q, q + 1)
+        else:
+            square += square_rows(r, t, allowed, row_ids, row_ptr[first + t], middle)
+        for q in range(u8(middle), u8(row_ptr[first + t + 1])):
+            k, value = u8(row_ids[q]), row_values[q] if row_values.shape[0] else one
+            place = np.int64(row_place[k]) - row_base
             if place < 0:
-                sums.row_place[k] = row_base + n_rows
-                sums.rows[n_rows] = k
-                put_row(sums.row_sums, n_rows, value, r, t)
+                row_place[k] = row_base + n_rows
+                rows[n_rows] = k
+                put_row(row_sums, n_rows, value, r, t)
                 n_rows += 1
             else:
-                add_row(sums.row_sums, place, value, r, t)
-        for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+                add_row(row_sums, place, value, r, t)
+        middle = single.entries[first + t]
+        for q in range(u8(entry_ptr[first + t]), u8(middle)):
             d = r[u8(t), u8(entry_labels[q])]
             if entry_values.shape[0]:
                 d *= entry_values[q]
-            n_weights = add_single(sums, entry_ids[q], d, weight_base, n_weights)
-    return n_rows, n_weights
+            square += d * d
+        for q in range(u8(middle), u8(entry_ptr[first + t + 1])):
+            d = r[u8(t), u8(entry_labels[q])]
+            if entry_values.shape[0]:
+                d *= entry_values[q]
+            place = np.int64(weight_place[u8(entry_ids[q])]) - weight_base
+            if place < 0:
+                weight_place[u8(entry_ids[q])] = weight_base + n_weights
+                weight_sums[n_weights] = d
+                n_weights += 1
+            else:
+                weight_sums[place] += d
+    for place in range(n_rows):
+        square += square_rows(row_sums, place, allowed, rows, place, place + 1)
+    for place in range(n_weights):
+        square += weight_sums[place] ** 2
+    return square, n_rows, n_weights
 
 
-@kernel(inline=True)
-def add_single(sums, feature, d, base, n):
-    """Add d to the sum of a single weight; returns how many there are."""
-    place = sums.weight_place[feature] - base
-    if place < 0:
-        sums.weight_place[feature] = base + n
-        sums.weights[n] = feature
-        sums.weight_sums[n] = d
-        return n + 1
-    sums.weight_sums[place] += d
-    return n
+@kernel(allocates=False)
+def square_steps(begin, end, ids, before, sums, steps, base):
+    """δ = steps − before, and ‖δ‖² of the weights of observed bigram features; returns it, and how many there were."""
+    weight_place, weight_sums, n, square = sums.weight_place, sums.weight_sums, 0, 0.0
+    for q in range(begin, end):
+        steps[q] -= before[q]
+        place = weight_place[ids[q]] - base
+        if place < 0:
+            weight_place[ids[q]] = base + n
+            weight_sums[n] = steps[q]
+            n += 1
+        else:
+            weight_sums[place] += steps[q]
+    for place in range(n):
+        square += weight_sums[place] ** 2
+    return square, n
 
 
-@kernel("i8[] Sentences Known Parameters Exponentials Dual float", T="F")
-def ascend(order, text, known, parameters, exponentials, dual, strength):
+@kernel("i8[] Sentences Known Single Parameters Exponentials Dual float", T="F")
+def ascend(order, text, known, single, parameters, exponentials, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
     width, ptr = table.shape[1], text.steps.ptr
-    scratch, sums = new_scratch(text, table), new_sums(text, table, weights)
+    scratch, sums = new_scratch(text, table), new_sums(text, single, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
     n_pairs = dual.squares.shape[0]
     places, delta = pair_places(known.pairs, n_pairs, width), np.zeros(n_pairs, table.dtype)
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    return visit(
+        order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out
+    )
+
+
+@kernel(allocates=False)
+def visit(
+    order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out
+):
+    """``ascend`` in the room that was made for it."""
+    table, weights, L, ptr = parameters.table, parameters.weights, text.n_labels, text.steps.ptr
+    r, steps, X, XD = out.tokens, out.steps, out.X, out.pairs
     loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
     for i in range(order.shape[0]):
         s = order[i]
@@ -180,36 +270,33 @@ def ascend(order, text, known, parameters, exponentials, dual, strength):
         if max(row_base, weight_base) > FARTHEST:
             sums.row_place[:], sums.weight_place[:] = -1, -1
             row_base, weight_base = 0, 0
-        n_rows, n_weights = sum_tokens(first, n, text.tokens, sums, r, row_base, weight_base)
-        for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
-            steps[q] -= dual.steps[q]
-            n_weights = add_single(sums, text.steps.ids[q], steps[q], weight_base, n_weights)
-        square = 0.0
-        for place in range(n_rows):
-            square += keep_row(sums.row_sums, place, known.rows, sums.rows[place])
-        for place in range(n_weights):
-            square += sums.weight_sums[place] ** 2
+        square, n_rows, n_weights = square_tokens(
+            first, n, text.tokens, single, known.rows, sums, r, row_base, weight_base
+        )
+        row_base, weight_base = row_base + n_rows, weight_base + n_weights
+        begin, end = (ptr[first], ptr[first + n]) if ptr.shape[0] else (0, 0)
+        if end > begin:
+            more, n_weights = square_steps(begin, end, text.steps.ids, dual.steps, sums, steps, weight_base)
+            square, weight_base = square + more, weight_base + n_weights
         if n > 1:
             square += pair_differences(s, text, known.pairs, places, exponentials.M, dual, weight, out, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
-        for place in range(n_rows):
-            add_row(table, sums.rows[place], rate, sums.row_sums, place)
-        for place in range(n_weights):
-            weights[sums.weights[place]] += rate * sums.weight_sums[place]
+        move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         for t in range(n):
             add_row(dual.tokens, first + t, share, r, t)
-        for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
+        for q in range(begin, end):
+            f = text.steps.ids[q]
+            weights[f] += rate * steps[q]
+            exponentials.weights[f] = np.exp(weights[f])
             dual.steps[q] += share * steps[q]
-            exponentials.weights[text.steps.ids[q]] = np.exp(weights[text.steps.ids[q]])
         if n > 1:
             move_pairs(s, places, parameters.T, dual, rate, share, delta)
         clear_steps(first, n, text, steps)
-        row_base, weight_base = row_base + n_rows, weight_base + n_weights
     return loss, unsafe
 
 
-@kernel
+@kernel(allocates=False)
 def clear_steps(first, n, text, steps):
     ptr = text.steps.ptr
     for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
@@ -227,7 +314,7 @@ def pair_places(pair_number, n_pairs, width):
     return places
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def pair_differences(s, text, pair_number, places, M, dual, weight, out, delta):
     """delta = X·M + pairs minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
     first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
@@ -249,7 +336,7 @@ def pair_differences(s, text, pair_number, places, M, dual, weight, out, delta):
     return square
 
 
-@kernel
+@kernel(allocates=False)
 def move_pairs(s, places, T, dual, rate, share, delta):
     """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
     weights, kept = T.reshape(-1), u8(dual.pairs.shape[1])

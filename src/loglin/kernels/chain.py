@@ -49,7 +49,7 @@ def new_scratch(text, like):
     return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S)
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def score_tokens(first, n, tokens, parameters, e):
     """e[t] = Σ rows of the table + Σ single weights, for the tokens first … first + n − 1."""
     table, weights = parameters.table, parameters.weights
@@ -87,7 +87,7 @@ def exponentiate(first, n, text, e):
     return safe
 
 
-@kernel
+@kernel(allocates=False)
 def forward(n, e, S, per_token, a, c):
     """α_t[j] = c_{t−1}·e_t[j]·Σ_i α_{t−1}[i]·S[i, j], 1/c_t = Σ_j α_t[j].
 
@@ -113,7 +113,7 @@ def forward(n, e, S, per_token, a, c):
     return total + np.log(product)
 
 
-@kernel
+@kernel(allocates=False)
 def backward(n, n_labels, e, S, MT, per_token, a, c, b, r):
     """v_t[i] = c_t·Σ_j S[i, j]·b_{t+1}[j];  b_t = e_t·v_t;  r_t = α_t·v_t = p(y_t | x)."""
     width = e.shape[1]
@@ -166,7 +166,7 @@ def label_mask(first, n, text, observed, mask):
             mask[t, j] = ok
 
 
-@kernel
+@kernel(allocates=False)
 def masked(n, n_labels, mask, e, out):
     """out = e where the mask allows, else 0."""
     for t in range(n):
@@ -310,7 +310,7 @@ def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     return loss * weight
 
 
-@kernel
+@kernel(allocates=False)
 def flush_pairs(n_labels, M, out):
     """out.pairs += out.X·M in double precision, and out.X = 0."""
     for i in range(n_labels):

@@ -70,6 +70,8 @@ static PyObject *
 Compiled_call(Compiled *self, PyObject *args, PyObject *named)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (named && PyDict_GET_SIZE(named) == 0)
+        named = NULL;
     for (Py_ssize_t k = 0; named == NULL && k < PyTuple_GET_SIZE(self->overloads); k++) {
         PyObject *overload = PyTuple_GET_ITEM(self->overloads, k);
         const char *pattern = PyBytes_AS_STRING(PyTuple_GET_ITEM(overload, 0));

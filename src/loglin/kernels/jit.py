@@ -50,6 +50,7 @@ def kernel(declared: Declared) -> Any:
             boundscheck=False,
             fastmath=set(declared.fastmath),
             inline="always" if declared.inline else "never",
+            _nrt=declared.allocates,
         )(declared.function)
         made.declared = declared  # for build.py
         return made

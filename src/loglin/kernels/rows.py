@@ -8,7 +8,7 @@ engine does to rows is one of
     spread_row     table[index[q]] += value·row, where allowed      one stochastic step
     put_row        rows[o] = value·other[t]                         a dual step, summed by feature
     add_row        rows[o] += value·other[t]
-    keep_row       row = 0 where not allowed; returns Σ row²        the square of a dual step
+    square_rows    Σ_q Σ_j row[j]², where index[q] allows it        the square of a dual step
     step_forward   a[t] = scale·e[t]·Σ_k a[t−1, k]·M[k]             one step of forward
     step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
     mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            the same without its factors
@@ -119,25 +119,28 @@ def add_row(e: Emitter):  # rows, o, value, other, t
     _scaled_row(e, True)
 
 
-@primitive("a", "i", "a", "i", returns=True)
-def keep_row(e: Emitter):  # rows, o, allowed, k
-    """rows[o] = 0 for the labels whose bit is not set in allowed[k]; returns Σ_j rows[o, j]²."""
+@primitive("a", "i", "a", "a", "i", "i", returns=True)
+def square_rows(e: Emitter):  # rows, o, allowed, index, begin, end
+    """Σ_{begin ≤ q < end} Σ_j rows[o, j]², over the labels j whose bit is set in allowed[index[q]]."""
     width = e.width(0)
-    row, bit = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
-    total = e.slot(e.number(0.0))
+    bytes_of_row = e.b.udiv(width, e.int(LANES))
+    total = e.slot(e.constant(0.0))
 
     def block(column, n):
-        target, bits = e.data(0, e.b.add(row, column)), e.data(2, e.b.udiv(e.b.add(bit, column), e.int(LANES)))
-        part = e.constant(0.0)
-        for k in range(n):
-            lanes = e.bits(e.at(bits, e.int(k)))
-            kept = e.b.select(lanes, e.load(target, k), e.constant(0.0))
-            e.store(kept, target, k)
-            part = e.multiply_add(kept, kept, part)
-        e.b.store(e.b.fadd(e.b.load(total), e.fold(part, e.b.fadd)), total)
+        source = e.data(0, e.b.add(e.b.mul(e.args[1], width), column))
+        first = e.b.udiv(column, e.int(LANES))
+        squares = [e.b.fmul(x, x) for x in (e.load(source, k) for k in range(n))]
+        parts = e.zeros(n)
+        with e.loop(e.args[4], e.args[5]) as (q, _):
+            bits = e.data(2, e.b.add(e.b.mul(e.index(3, q), bytes_of_row), first))
+            for k in range(n):
+                kept = e.b.select(e.bits(e.at(bits, e.int(k))), squares[k], e.constant(0.0))
+                e.b.store(e.b.fadd(e.b.load(parts[k]), kept), parts[k])
+        for part in parts:
+            e.b.store(e.b.fadd(e.b.load(total), e.b.load(part)), total)
 
     e.walk(width, block)
-    return e.b.load(total)
+    return e.fold(e.b.load(total), e.b.fadd)
 
 
 @primitive("a", "i", "a", "i", "i", "a", "i", "i", "i")

@@ -27,7 +27,7 @@ class Known(NamedTuple):
     triples: np.ndarray  # (L, L, L) bool, or (0, L, L) in first order
 
 
-@kernel
+@kernel(allocates=False)
 def exp_transitions(T, n_labels, M, MT):
     """M = exp(T), padded with zeros, and its transpose."""
     for i in range(n_labels):
@@ -77,7 +77,7 @@ def descend(order, text, known, parameters, exponentials, step):
     return loss
 
 
-@kernel
+@kernel(allocates=False)
 def move_tokens(first, n, tokens, allowed_bits, parameters, rate, r):
     """Add rate·r[t] to the weights of the features of token first + t, for t < n."""
     table, weights = parameters.table, parameters.weights
@@ -95,7 +95,7 @@ def move_tokens(first, n, tokens, allowed_bits, parameters, rate, r):
             weights[u8(entry_ids[q])] += move
 
 
-@kernel
+@kernel(allocates=False)
 def move_pairs(s, text, pair_number, parameters, exponentials, rate, X, XD):
     """Add rate times the residuals X·M + XD of label bigrams in sentence s to their weights T."""
     first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
@@ -110,7 +110,7 @@ def move_pairs(s, text, pair_number, parameters, exponentials, rate, X, XD):
                 T[a, b] += rate * (X[a, b] * M[a, b] + XD[a, b])
 
 
-@kernel
+@kernel(allocates=False)
 def move_steps(first, n, text, parameters, exponentials, rate, residual):
     """Add rate·residual to the weights of observed bigram features, keep their exponentials, clear the residuals."""
     ptr, ids, weights = text.steps.ptr, text.steps.ids, parameters.weights

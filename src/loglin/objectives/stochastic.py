@@ -15,7 +15,7 @@ import numpy as np
 from loglin.features.design import Design
 from loglin.features.scoring import Scorer
 from loglin.kernels import stochastic as kernels
-from loglin.kernels.ascent import Dual, ascend
+from loglin.kernels.ascent import Dual, Single, ascend, put_single_first
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
 from loglin.kernels.sentences import Exponentials, Parameters, Sentences
@@ -212,13 +212,14 @@ class StochasticLearner:
             np.zeros(pairs),
         )
         exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
+        single = self._single()
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences
         while visited < MOST_EPOCHS:
             order = self.sentences
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
             visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
-            loss, _ = ascend(visits, text, known, self.parameters, exponentials, dual, strength)
+            loss, _ = ascend(visits, text, known, single, self.parameters, exponentials, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
@@ -242,9 +243,19 @@ class StochasticLearner:
         )
         return numbers.reshape(L, L)
 
+    def _single(self) -> Single:
+        """Put the features of every token first that occur once in its sentence, and return where they end."""
+        tokens, offsets, n = self.scorer.tokens, self.criterion.design.offsets, self.criterion.design.n_tokens
+        single = Single(np.empty(n, np.int64), np.empty(n, np.int64))
+        rows = tokens.row_ptr, tokens.row_ids, tokens.entry_labels[:0], tokens.row_values
+        put_single_first(offsets, *rows, np.full(len(self.table), -1), single.rows)
+        entries = tokens.entry_ptr, tokens.entry_ids, tokens.entry_labels, tokens.entry_values
+        put_single_first(offsets, *entries, np.full(len(self.weights), -1), single.entries)
+        return single
+
     def ridge(self, strength: float) -> float:
         """½·l2·‖w‖² of the weights as they are."""
-        return 0.5 * strength * float(np.square(self.get()).sum())
+        return 0.5 * strength * sum(float(np.vdot(part, part)) for part in self.arrays)
 
     def descent_epoch(
         self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None
