@@ -60,7 +60,7 @@ _PARAMETERS = (
 )
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
 @training.max_iter("1000, of the perceptron 10 epochs, of criteria that begin at a CRF 10")
-@training.tol(None, "5e-4; up to 0.01 for other criteria than crf, see docs/criteria.md")
+@training.tol(None, "8e-4; up to 0.01 for other criteria than crf, see docs/criteria.md")
 @training.certify
 @training.min_count
 @training.cutoff("label")

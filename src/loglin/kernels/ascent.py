@@ -54,7 +54,7 @@ class Single(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """δ of the repeated features of one sentence; ``row_place`` and ``weight_place`` say where each one's sum stands."""
+    """δ of the repeated features of one sentence; ``row_place`` and ``weight_place`` say where each sum stands."""
 
     row_place: np.ndarray  # (rows,) int32
     rows: np.ndarray  # uint32: numbers of the rows
@@ -222,7 +222,7 @@ def square_steps(begin, end, ids, before, sums, steps, base):
 def ascend(order, text, known, single, parameters, exponentials, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
-    width, ptr = table.shape[1], text.steps.ptr
+    width = table.shape[1]
     scratch, sums = new_scratch(text, table), new_sums(text, single, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
@@ -236,9 +236,7 @@ def ascend(order, text, known, single, parameters, exponentials, dual, strength)
 
 
 @kernel(allocates=False)
-def visit(
-    order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out
-):
+def visit(order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out):
     """``ascend`` in the room that was made for it."""
     table, weights, L, ptr = parameters.table, parameters.weights, text.n_labels, text.steps.ptr
     r, steps, X, XD = out.tokens, out.steps, out.X, out.pairs

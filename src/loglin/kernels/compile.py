@@ -65,8 +65,8 @@ def kernel(
 ) -> Any:
     """Compile a function: no GIL, division by zero gives inf; ``types`` are those that Python calls it with.
 
-    A kernel that makes no array says allocates=False: Numba then counts no references, which took a fifth of the time of
-    short sentences, as every use of a record's field is one.
+    A kernel that makes no array says allocates=False: Numba then counts no references, which took a fifth of the time
+    of short sentences, as every use of a record's field is one.
     """
 
     def declare(function: Callable) -> Any:
