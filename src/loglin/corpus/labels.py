@@ -18,6 +18,7 @@ from loglin.errors import LoglinError
 from loglin.kernels.rows import padded
 
 UNKNOWN = "_"
+MOST_LABELS = 65_535  # feature indexes and kernels number labels in 16 bits
 
 
 @dataclass

@@ -28,7 +28,7 @@ from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
 from loglin.models import files
-from loglin.models.kinds import PARSE, Kind, opened
+from loglin.models.kinds import PARSE, Kind, load, save
 from loglin.structures.forest import Forests
 from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, scores_with, token_matrix
 
@@ -94,17 +94,15 @@ class ParserModel:
         for name, part in (("lexicon", self.lexicon), ("tokens", self.tokens), ("spans", self.spans)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
-        files.write(path, section)
+        save(path, section)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ParserModel:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        _, section = opened(path, "parser.ParserModel")
-        with files.refusing(path):
-            return cls._of(section)
+        return load(path, "parser.ParserModel")
 
     @classmethod
-    def _of(cls, section: Section) -> ParserModel:
+    def from_section(cls, section: Section, kind: Kind = PARSE) -> ParserModel:
         grammar = Grammar(
             section.names("symbols"),
             section.array("binary", np.int32).reshape(-1, 3),
@@ -132,7 +130,7 @@ class ParserModel:
             tokens,
             spans,
             section.choice("decoding", LOCAL),
-            section.value("record", dict),
+            section.record(),
             section.value("as_terminals", bool),
         )
 
