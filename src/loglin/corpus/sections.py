@@ -8,8 +8,9 @@ a sentence of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,14 @@ _RECORDED: dict[str, tuple[type, ...]] = {  # keys of a record that code follows
     "history": (list,),
     "indicator": (bool,),
     "feature_function": (bool,),
+}
+_OPTIONS: dict[str, tuple[type, ...]] = {  # parameters that an estimator uses when it predicts
+    "criterion": (str,),
+    "settings": (dict, NoneType),
+    "constrain": (str, NoneType),
+    "features": (list,),
+    "kind": (str,),
+    "class_prior": (dict, NoneType),
 }
 
 
@@ -105,10 +114,16 @@ class Section:
         """How a model was trained: anything for people, but of the right kind where code asks."""
         found = self.value("record", dict)
         record = Section(found, name=f"{self.name}record.")
-        for key, kinds in _RECORDED.items():
-            if key in found:
-                record.require(type(found[key]) in kinds, key, f"is {found[key]!r:.40}, no {kinds[0].__name__}")
+        record.require_types(_RECORDED)
+        if "options" in found:
+            record.part("options").require_types(_OPTIONS)
         return found
+
+    def require_types(self, types: Mapping[str, tuple[type, ...]]) -> None:
+        """Refuse a value of the manifest that is there and of another type than one of those given for its key."""
+        for key in types.keys() & self.manifest.keys():
+            found, (kind, *_) = self.manifest[key], types[key]
+            self.require(type(found) in types[key], key, f"is {found!r:.40}, no {kind.__name__}")
 
     # ------------------------------------------------------------------ arrays
 

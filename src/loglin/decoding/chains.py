@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from loglin.structures.chain import Chain
     from loglin.structures.links import Steps
 
+SINGLE = 1e30  # votes below it can be added up in single precision, sentences of a hundred million tokens too
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 
 
@@ -124,7 +125,7 @@ class Decoder:
             and self._label_model is not None
         ):
             return self._best_in_lattices(design)
-        if not self._quick:
+        if not self._quick or self._leaves_single_precision(design):
             return self.scored(design).best()
         out = np.empty(design.n_tokens, np.int32)
         text, model, constant = self.attributes(design, np.float32), self._single, np.float32(self.constant)
@@ -137,6 +138,16 @@ class Decoder:
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         return out
+
+    def _leaves_single_precision(self, design: Design) -> bool:
+        """Whether scores, transitions included, might be infinite in single precision."""
+        largest = float(np.abs(design.tokens.values).max(initial=1.0))
+        return not self._largest_weight * largest < SINGLE
+
+    @cached_property
+    def _largest_weight(self) -> float:
+        weights = self.model.weights
+        return max(float(weights.max(initial=0.0)), -float(weights.min(initial=0.0)))
 
     def _scored_heads(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         """The heads of every token, (tokens, folds), and the scores of all heads, (heads, width) float32."""
