@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import MOST_LABELS
 from loglin.corpus.vocabulary import Vocabulary
 
 LARGEST_COUNT = (1 << 31) - 1
@@ -105,7 +104,6 @@ class Section:
     def labels(self, key: str) -> list:
         """Different labels: strings, or numbers as classes may be."""
         found = self.names(key, str, int, float, bool)
-        self.require(len(found) <= MOST_LABELS, key, f"has {len(found):,} entries, more than {MOST_LABELS:,}")
         self.require(all(math.isfinite(x) for x in found if type(x) is float), key, "holds a number that is not finite")
         self.require(len(set(found)) == len(found), key, "names one twice")
         return found

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from loglin.structures.chain import Chain
     from loglin.structures.links import Steps
 
+MANY = 1000  # classes of independent decisions that may still be decoded as chains, with steps of classes²
 SINGLE = 1e30  # votes below it can be added up in single precision, sentences of a hundred million tokens too
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 
@@ -50,11 +51,13 @@ class Decoder:
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
-        self.transitions = self.index.transitions(model.weights)
+        self.has_steps = model.kind.has_transitions or self.index.n_labels <= MANY
+        self.transitions = self.index.transitions(model.weights) if self.has_steps else np.zeros((0, 0))
         self.trigrams = self.index.trigrams(model.weights)
         self._endings: dict[str, np.ndarray] = {}  # see _ends
         self._quick = (
-            self.trigrams is None
+            self.has_steps
+            and self.trigrams is None
             and model.base is None
             and self.dictionary is None
             and not self.decoding["beam"]
@@ -87,8 +90,8 @@ class Decoder:
         n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
-        T, edges = np.zeros((index.n_labels, self.width), dtype), np.zeros((2, self.width), dtype)
-        T[:, : index.n_labels] = self.transitions
+        T, edges = np.zeros((len(self.transitions), self.width), dtype), np.zeros((2, self.width), dtype)
+        T[:, : self.transitions.shape[1]] = self.transitions
         bigrams = (index.bigram_ptr, index.bigram_pairs, index.sizes[0])
         return kernels.Weights(index.ptr, index.labels, places, places.view(dtype), table, weights, T, edges, *bigrams)
 
@@ -118,6 +121,8 @@ class Decoder:
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
+        if not self.has_steps:
+            return self.scores(design).argmax(axis=1).astype(np.int32)
         if (
             self.dictionary is not None
             and design.corpus is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.index import FeatureIndex
@@ -110,6 +111,7 @@ class Model:
         labels = section.labels("labels")
         n_labels = 1 if kind.ranks else len(labels)
         section.require(n_labels > 0, "labels", "is empty")
+        check_number(n_labels)
         features = section.part("features")
         module, name = _EXTRACTORS[features.choice("kind", _EXTRACTORS)]
         extractor = getattr(import_module(f"loglin.features.{module}"), name).from_section(features)

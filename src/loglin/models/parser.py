@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, first_tokens, from_sentences
+from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
 from loglin.corpus.trees import Tree
 from loglin.features.design import Design
@@ -137,6 +138,7 @@ class ParserModel:
 
 def token_index(n_tags: int, ptr: np.ndarray | None = None, labels: np.ndarray | None = None) -> FeatureIndex:
     """An index of (token attribute, tag) pairs alone; of none, without lists."""
+    check_number(n_tags)
     none = np.empty(0, np.int32)
     ptr = np.zeros(1, np.int64) if ptr is None else ptr
     labels = np.empty(0, np.uint16) if labels is None else labels
