@@ -9,7 +9,6 @@ import os
 import pickle
 import signal
 import subprocess
-import tempfile
 import time
 import zipfile
 
@@ -288,15 +287,13 @@ def test_output_without_permission(folder, writer, monkeypatch, denied):
     refused(folder, [*writer, "-o", "out"], "cannot write out")
 
 
-@pytest.mark.parametrize("step", ["mkstemp", "write", "replace"])
+@pytest.mark.parametrize("step", ["open", "write", "fsync", "replace"])
 def test_full_disk(folder, writer, monkeypatch, step):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    if step == "mkstemp":
-        monkeypatch.setattr(tempfile, "mkstemp", full)
-    elif step == "replace":
-        monkeypatch.setattr(os, "replace", full)
+    if step != "write":
+        monkeypatch.setattr(os, step, full)
     else:
         opened = os.fdopen
 

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from loglin.demo.ingredients import generate
 from support.shell import refusal, run
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "models"
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[0,1]\nB\nB1:%x[0,1]\n"
 
 
@@ -138,6 +140,21 @@ def test_what_is_no_model_is_one_sentence(tmp_path):
     assert done.stdout == ""
     assert done.stderr.startswith("loglin: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_whether_a_file_is_whole(folder, tmp_path):
+    path = folder / "l1.model"
+    size, (_, digits) = path.stat().st_size, run("inspect", path, "--verify").rsplit(maxsplit=1)
+    assert run("inspect", path, "--verify") == f"{path} is whole: {size:,} bytes with the checksum {digits}\n"
+    value = json.loads(run("inspect", path, "--verify", "--json"))
+    assert value == {"model": str(path), "whole": True, "checksum": digits, "bytes": size}
+    older = GOLDEN / "crf-1.model"
+    assert f"{older} has no checksum" in run("inspect", older, "--verify")
+    assert json.loads(run("inspect", older, "--verify", "--json"))["whole"] is None
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    (tmp_path / "m").write_bytes(content)
+    assert "its checksum is wrong" in refusal("inspect", tmp_path / "m", "--verify")
 
 
 def test_language_models(tmp_path):

@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import os
 import re
 import sys
 
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from loglin.corpus import conll, crfsuite, datasets, files, jsonlines, svmlight
 from loglin.corpus.columns import concatenate, encode_strings, from_sentences
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
-from loglin.corpus.output import check_writable, write_atomically
 from loglin.corpus.sections import Section
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from support.errors import refused
@@ -615,28 +613,7 @@ def test_certain_gold():
     assert possible_of(gold) == [{1}, {0}]
 
 
-# ---------------------------------------------------------------------- writing, and data sets
-
-
-def test_writing_keeps_the_old_file_on_failure(tmp_path):
-    path = tmp_path / "model"
-    path.write_bytes(b"old")
-
-    def failing():
-        yield b"new"
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_atomically(path, failing())
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["model"]
-    write_atomically(path, [b"a", b"b"])
-    assert path.read_bytes() == b"ab"
-
-
-def test_writing_where_one_cannot(tmp_path):
-    refused(lambda: check_writable(tmp_path), tmp_path, "folder")
-    refused(lambda: write_atomically(tmp_path / "no" / "x", b""), tmp_path / "no", "no folder")
+# ---------------------------------------------------------------------- data sets
 
 
 def test_data_sets(tmp_path, monkeypatch):

@@ -10,40 +10,13 @@ import numpy as np
 import pytest
 
 import loglin
-from loglin import LanguageModel, LoglinError, MaxEnt, NaiveBayes, Parser, Tagger
+from loglin import LanguageModel, LoglinError, MaxEnt, Parser, Tagger
 from loglin.corpus.sections import Section
 from loglin.models import files, kinds
 from loglin.models.kinds import KINDS
+from support.model_files import rewritten
+from support.small_models import MADE, X
 
-X = [["a", "b", "c"], ["b", "a"], ["c", "a", "b", "b"]]
-Y = [["X", "Y", "O"], ["Y", "X"], ["O", "X", "Y", "X"]]
-TEMPLATE = "U0:%x[0,0]\nU1:%suffix[-1,0,1]\nB\nB1:%x[0,0]\n"
-BAGS, CLASSES = [["p", "q"], ["q"], ["r", "p"], ["r"]], ["A", "B", "A", "B"]
-TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat ran"] * 4
-TREES = [
-    "(S (NP (D the) (N dog)) (VP (V saw) (NP (D a) (N cat))))",
-    "(S (NP (D a) (N cat)) (VP (V slept)))",
-]
-ALL = ("bigram", "trigram", "skip", "suffix", "prefix", "class", "trigger", "cache")
-
-MADE = {
-    "crf": lambda: Tagger(template=TEMPLATE, max_iter=3).fit(X, Y),
-    "second order": lambda: Tagger(template=TEMPLATE + "T\n#! oov=first", order=2, max_iter=3, dictionary=1).fit(X, Y),
-    "hmm": lambda: Tagger(criterion="hmm").fit(X, Y),
-    "base": lambda: Tagger("m-estimation", settings={"base": "hmm"}, max_iter=3).fit(X, Y),
-    "local": lambda: Tagger(criterion="memm", max_iter=3).fit(X, Y),
-    "bags": lambda: MaxEnt(max_iter=3).fit(BAGS, CLASSES),
-    "matrix": lambda: MaxEnt(max_iter=3).fit(np.array([[1.0, 2], [0, 1], [3, 1], [0, 0]]), CLASSES),
-    "sets": lambda: MaxEnt(multi_label=True, max_iter=3).fit(BAGS, [{"A"}, {"B"}, {"A", "B"}, set()]),
-    "candidates": lambda: MaxEnt(features=lambda x, c: [c], max_iter=3).fit(
-        ["u", "v"], ["a", "b"], candidates=[["a", "b"], ["b", "c"]]
-    ),
-    "bayes": lambda: NaiveBayes().fit(BAGS, CLASSES),
-    "words": lambda: LanguageModel(features=ALL, max_iter=3, min_count=1, classes={"cat": "N", "the": "D"}).fit(TEXT),
-    "n-grams": lambda: LanguageModel(criterion="kneser-ney").fit(TEXT),
-    "pcfg": lambda: Parser("pcfg").fit(TREES),
-    "trees": lambda: Parser("crf", max_iter=3).fit(TREES),
-}
 OPTIONAL = {"record", "decoding"}  # of taggers and classifiers
 UNREAD = {"tokens.kind", "spans.kind", "base.values.kind"}  # what the place in the file says already
 
@@ -141,6 +114,69 @@ def test_damaged_manifests(saved, tmp_path, name):
             if not (missing_is_fine if wrong is None else anything_goes):
                 print(above, key, wrong)  # shown on failure
                 assert key in refused(tmp_path / "m", Section(manifest, whole.arrays)) or wrong
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_flipped_byte_is_found(saved, tmp_path, name):
+    content, path = (saved / name).read_bytes(), tmp_path / "m"
+    rng = np.random.default_rng(0)
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= int(rng.integers(1, 256))
+        path.write_bytes(damaged)
+        with pytest.raises(LoglinError):
+            files.read(path)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_text_that_is_none(saved, tmp_path, name):
+    """Bytes that are not UTF-8, and strings that begin inside a character."""
+    whole = files.read(saved / name)
+    for key in [key for key in whole.arrays if key.endswith("blob") and len(whole.arrays[key])]:
+        for bytes_of in (b"\xff", b"\x80", b"\xc3"):
+            changed = whole.arrays[key].copy()
+            changed[-1:] = np.frombuffer(bytes_of, np.uint8)
+            assert "UTF-8" in refused(tmp_path / "m", Section(whole.manifest, whole.arrays | {key: changed}))
+
+
+def test_files_are_safetensors(saved, tmp_path):
+    """The library reads them, and what it writes is a file of an older version."""
+    safetensors = pytest.importorskip("safetensors.numpy")
+    for name in MADE:
+        whole, arrays = files.read(saved / name), safetensors.load_file(saved / name)
+        assert {k: a.tolist() for k, a in arrays.items()} == {k: a.tolist() for k, a in whole.arrays.items()}
+        safetensors.save_file(arrays, tmp_path / "m", {"loglin": files.manifest_text(whole)})
+        assert files.read(tmp_path / "m").manifest == whole.manifest
+
+
+def test_files_without_a_checksum_load(saved, tmp_path):
+    """As files of older versions are."""
+    rewritten(saved / "crf", lambda h, m: h["__metadata__"].pop("crc32"))
+    assert files.checksum(saved / "crf") is None
+    assert Tagger.load(saved / "crf").predict(X)
+    MADE["crf"]().save(saved / "crf")
+    assert files.checksum(saved / "crf")
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_could_not_be_loaded_is_not_written(saved, name):
+    """Whatever the kind, an older file is left as it was."""
+    path, other = saved / name, saved / f"{name} again"
+    before, model = path.read_bytes(), kinds.load(path)
+    other.write_bytes(before)
+    model.record["options"] = "none"
+    with pytest.raises(LoglinError, match=r"is not written, since it could not be loaded: record\.options"):
+        model.save(other)
+    assert other.read_bytes() == before
+
+
+def test_weights_that_are_not_finite_are_not_written(saved):
+    path = saved / "crf"
+    before, model = path.read_bytes(), kinds.load(path)
+    model.weights = np.full_like(model.weights, np.inf)
+    with pytest.raises(LoglinError, match=r"not written.*weights has values that are not finite; train"):
+        model.save(path)
+    assert path.read_bytes() == before
 
 
 def test_a_file_of_another_kind_names_command_and_estimator(saved):

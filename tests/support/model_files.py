@@ -1,8 +1,22 @@
-"""Headers of model files: read, and changed in place."""
+"""Headers of model files: read, and changed in place; the checksum is made right again."""
 
 from __future__ import annotations
 
 import json
+import zlib
+
+BEGIN = b'{"__metadata__":{"crc32":"'
+DIGITS = slice(8 + len(BEGIN), 16 + len(BEGIN))
+
+
+def with_checksum(content: bytes) -> bytes:
+    """A file's bytes with the checksum that belongs to them, if they have one."""
+    if content[8 : DIGITS.start] != BEGIN:
+        return content
+    changed = bytearray(content)
+    changed[DIGITS] = b"0" * 8
+    changed[DIGITS] = b"%08x" % zlib.crc32(changed)
+    return bytes(changed)
 
 
 def rewritten(path, change) -> None:
@@ -14,9 +28,15 @@ def rewritten(path, change) -> None:
     change(header, manifest)
     if "__metadata__" in header:
         header["__metadata__"]["loglin"] = json.dumps(manifest)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+    path.write_bytes(with_header(json.dumps(header, separators=(",", ":")), content))
+
+
+def with_header(text: str, content: bytes) -> bytes:
+    """A file's bytes with another header."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    encoded += b" " * (-len(encoded) % 8)
+    behind = content[8 + int.from_bytes(content[:8], "little") :]
+    return with_checksum(len(encoded).to_bytes(8, "little") + encoded + behind)
 
 
 def header_of(path) -> tuple[dict, dict]:

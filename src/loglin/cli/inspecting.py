@@ -27,20 +27,35 @@ _TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
     "dog/NN; so are attributes, if the model looks at those.",
 )
 @click.option("--position", type=int, help="Token to explain, from 0; default the least certain one.")
+@click.option("--verify", is_flag=True, help="Say whether the file is as it was written, and end.")
 @shared.as_json
-def inspect_command(model, top, label, explain, position, as_json) -> None:
+def inspect_command(model, top, label, explain, position, verify, as_json) -> None:
     """Show what is in MODEL: labels, templates, sizes, the strongest weights, how it was trained."""
     from loglin.models import kinds
 
     if position is not None and explain is None:
         raise click.UsageError("--position goes with --explain")
     trained = kinds.load(model)
+    if verify:
+        shared.show(*verified(model), as_json)
+        return
     page = import_module(f"loglin.cli.{trained.kind.form.split('.')[0]}_inspecting")
     if explain is not None:
         page.explain(trained, model, explain, position, as_json)
         return
     value = page.overview(trained, model, top, label)
     shared.show(value, "\n".join(page.lines(value)), as_json)
+
+
+def verified(path: str) -> tuple[dict[str, Any], str]:
+    """What the checksum of a file that was loaded proves, for machines and for people: loading has compared it."""
+    from loglin.models import files
+
+    found, size = files.checksum(path), os.path.getsize(path)
+    value = {"model": path, "whole": True if found else None, "checksum": found, "bytes": size}
+    if found:
+        return value, f"{path} is whole: {size:,} bytes with the checksum {found}"
+    return value, f"{path} has no checksum, as files of older versions have none; train it again to have one"
 
 
 def check_label(label: str | None, labels: list[str], whose: str) -> None:

@@ -18,6 +18,16 @@ from loglin.errors import LoglinError
 from loglin.kernels.rows import padded
 
 UNKNOWN = "_"
+MOST_LABELS = 65_535  # feature indexes and kernels number labels in 16 bits
+
+
+def check_number(n_labels: int) -> None:
+    """Refuse more labels than can be numbered."""
+    if n_labels > MOST_LABELS:
+        raise LoglinError(
+            f"there are {n_labels:,} labels, and models have at most {MOST_LABELS:,}; join rare ones, or check that "
+            "the column of the labels is the right one"
+        )
 
 
 @dataclass
@@ -58,18 +68,26 @@ class Gold:
 
     def allowed(self) -> np.ndarray:
         """Labels that the annotation allows at each token: (tokens, labels) bool."""
-        options = np.concatenate([np.eye(self.n_labels, dtype=bool), self.sets])
-        return options[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+        found = self.sets[np.where(self.codes < 0, ~self.codes, 0)]
+        certain = np.flatnonzero(self.codes >= 0)
+        found[certain] = False
+        found[certain, self.codes[certain]] = True
+        return found
+
+    def counts(self, weight: np.ndarray) -> np.ndarray:
+        """The weight of all tokens with each label, where all are certain: (labels,)."""
+        return np.bincount(self.codes, weight, self.n_labels)
 
     def possible(self) -> np.ndarray:
         """Labels that the annotation allows at each token, as bits: (tokens, padded labels / 8) uint8."""
         width = padded(self.n_labels)
-        eye = np.zeros((self.n_labels, width), bool)
-        np.fill_diagonal(eye, True)
         rest = np.zeros((len(self.sets), width), bool)
         rest[:, : self.n_labels] = self.sets
-        bits = np.packbits(np.concatenate([eye, rest]), axis=1, bitorder="little")
-        return bits[np.where(self.codes >= 0, self.codes, self.n_labels + ~self.codes)]
+        certain = np.flatnonzero(self.codes >= 0)
+        bits = np.packbits(rest, axis=1, bitorder="little")[np.where(self.codes < 0, ~self.codes, 0)]
+        bits[certain] = 0
+        bits[certain, self.codes[certain] >> 3] = 1 << (self.codes[certain] & 7)
+        return bits
 
 
 @dataclass(frozen=True)
@@ -138,6 +156,7 @@ def _numbered(values: list, labels: list | None) -> tuple[list, np.ndarray, np.n
             for label in sorted(value) if isinstance(value, frozenset) else () if value is None else (value,):
                 mentioned.setdefault(label, None)
         labels = list(mentioned)
+    check_number(len(labels))
     if not labels:
         raise LoglinError("no token has a label; at least some must have one to learn from")
     number = {label: i for i, label in enumerate(labels)}
@@ -177,6 +196,10 @@ class LabelSets:
 
     def allowed(self) -> np.ndarray:
         return self.has
+
+    def counts(self, weight: np.ndarray) -> np.ndarray:
+        """The weight of all examples with each label: (labels,)."""
+        return weight @ self.has.astype(np.float64)
 
     def possible(self) -> np.ndarray:
         """Labels of each example, as bits: (examples, padded labels / 8) uint8."""

@@ -7,13 +7,33 @@ a sentence of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from loglin.corpus.vocabulary import Vocabulary
+
+LARGEST_COUNT = (1 << 31) - 1
+_RECORDED: dict[str, tuple[type, ...]] = {  # keys of a record that code follows
+    "options": (dict,),
+    "iterations": (int,),
+    "criterion": (str,),
+    "history": (list,),
+    "indicator": (bool,),
+    "feature_function": (bool,),
+}
+_OPTIONS: dict[str, tuple[type, ...]] = {  # parameters that an estimator uses when it predicts
+    "criterion": (str,),
+    "settings": (dict, NoneType),
+    "constrain": (str, NoneType),
+    "features": (list,),
+    "kind": (str,),
+    "class_prior": (dict, NoneType),
+}
 
 
 @dataclass(frozen=True)
@@ -59,9 +79,15 @@ class Section:
             raise TypeError(f"{self.name}{key} is {found!r:.40}, no {kind.__name__}")
         return found
 
-    def whole(self, key: str, least: int = 1) -> int:
+    def whole(self, key: str, least: int = 1, most: int = LARGEST_COUNT) -> int:
         found = self.value(key, int)
-        self.require(found >= least, key, f"is {found}, less than {least}")
+        self.require(least <= found <= most, key, f"is {found}, not from {least} to {most}")
+        return found
+
+    def factors(self, key: str) -> list[float]:
+        """A list of finite numbers."""
+        found = self.names(key, int, float)
+        self.require(all(map(math.isfinite, found)), key, "holds numbers that are not finite")
         return found
 
     def choice(self, key: str, among: Collection) -> Any:
@@ -72,8 +98,30 @@ class Section:
     def names(self, key: str, *kinds: type) -> list:
         """A list of strings, or of plain values of some types."""
         found = self.value(key, list)
-        self.require(all(isinstance(x, kinds or str) for x in found), key, "holds more than names")
+        self.require(set(map(type, found)) <= set(kinds or [str]), key, "holds more than names")
         return found
+
+    def labels(self, key: str) -> list:
+        """Different labels: strings, or numbers as classes may be."""
+        found = self.names(key, str, int, float, bool)
+        self.require(all(math.isfinite(x) for x in found if type(x) is float), key, "holds a number that is not finite")
+        self.require(len(set(found)) == len(found), key, "names one twice")
+        return found
+
+    def record(self) -> dict:
+        """How a model was trained: anything for people, but of the right kind where code asks."""
+        found = self.value("record", dict)
+        record = Section(found, name=f"{self.name}record.")
+        record.require_types(_RECORDED)
+        if "options" in found:
+            record.part("options").require_types(_OPTIONS)
+        return found
+
+    def require_types(self, types: Mapping[str, tuple[type, ...]]) -> None:
+        """Refuse a value of the manifest that is there and of another type than one of those given for its key."""
+        for key in types.keys() & self.manifest.keys():
+            found, (kind, *_) = self.manifest[key], types[key]
+            self.require(type(found) in types[key], key, f"is {found!r:.40}, no {kind.__name__}")
 
     # ------------------------------------------------------------------ arrays
 
@@ -137,7 +185,9 @@ class Section:
         """Strings: their bytes and where each starts."""
         prefix = f"{name}." if name else ""
         blob = self.array(f"{prefix}blob", np.uint8)
-        return Vocabulary(blob, self.cuts(f"{prefix}starts", len(blob)))
+        found = Vocabulary(blob, self.cuts(f"{prefix}starts", len(blob)))
+        self.require(found.is_text(), f"{prefix}blob", "is not UTF-8")
+        return found
 
 
 def of_vocabulary(name: str, vocabulary: Vocabulary) -> dict[str, np.ndarray]:

@@ -31,6 +31,17 @@ class Vocabulary:
     def __getitem__(self, code: int) -> str:
         return bytes(self.blob[self.starts[code] : self.starts[code + 1]]).decode("utf-8", "surrogatepass")
 
+    def is_text(self) -> bool:
+        """Whether the bytes are UTF-8, halves of characters included, and every string begins with a character."""
+        starts = self.starts[self.starts < len(self.blob)]
+        if ((self.blob[starts] & 0xC0) == 0x80).any():
+            return False
+        try:
+            bytes(self.blob).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return False
+        return True
+
     @cached_property
     def strings(self) -> list[str]:
         text, starts = bytes(self.blob), self.starts.tolist()

@@ -81,9 +81,9 @@ class JointModel(Criterion):
         design, intercept, n_classes = problem.design, problem.unpenalized, len(problem.labels)
         assert intercept is not None
         weight = np.ones(design.n_tokens) if problem.weight is None else problem.weight
-        has = np.eye(n_classes)[problem.gold.codes]
-        sizes = has.T @ weight
-        n = naive_bayes.counts(design.tokens, design.n_attributes, has, weight)[~intercept]
+        gold = problem.gold
+        sizes = gold.counts(weight)
+        n = naive_bayes.counts(design.tokens, design.n_attributes, gold.codes, n_classes, weight)[~intercept]
         w, b = naive_bayes.log_linear(n, sizes, self.alpha, self.kind)
         table = np.empty((design.n_attributes, n_classes))
         table[~intercept], table[intercept] = w, b + naive_bayes.log(self._prior(problem.labels, sizes))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from loglin.structures.chain import Chain
     from loglin.structures.links import Steps
 
+MANY = 1000  # classes of independent decisions that may still be decoded as chains, with steps of classes²
+SINGLE = 1e30  # votes below it can be added up in single precision, sentences of a hundred million tokens too
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 
 
@@ -49,11 +51,13 @@ class Decoder:
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
-        self.transitions = self.index.transitions(model.weights)
+        self.has_steps = model.kind.has_transitions or self.index.n_labels <= MANY
+        self.transitions = self.index.transitions(model.weights) if self.has_steps else np.zeros((0, 0))
         self.trigrams = self.index.trigrams(model.weights)
         self._endings: dict[str, np.ndarray] = {}  # see _ends
         self._quick = (
-            self.trigrams is None
+            self.has_steps
+            and self.trigrams is None
             and model.base is None
             and self.dictionary is None
             and not self.decoding["beam"]
@@ -86,8 +90,8 @@ class Decoder:
         n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
-        T, edges = np.zeros((index.n_labels, self.width), dtype), np.zeros((2, self.width), dtype)
-        T[:, : index.n_labels] = self.transitions
+        T, edges = np.zeros((len(self.transitions), self.width), dtype), np.zeros((2, self.width), dtype)
+        T[:, : self.transitions.shape[1]] = self.transitions
         bigrams = (index.bigram_ptr, index.bigram_pairs, index.sizes[0])
         return kernels.Weights(index.ptr, index.labels, places, places.view(dtype), table, weights, T, edges, *bigrams)
 
@@ -117,6 +121,8 @@ class Decoder:
 
     def best(self, design: Design) -> np.ndarray:
         """The best label sequence of every sentence: (tokens,) int32."""
+        if not self.has_steps:
+            return self.scores(design).argmax(axis=1).astype(np.int32)
         if (
             self.dictionary is not None
             and design.corpus is not None
@@ -124,7 +130,7 @@ class Decoder:
             and self._label_model is not None
         ):
             return self._best_in_lattices(design)
-        if not self._quick:
+        if not self._quick or self._leaves_single_precision(design):
             return self.scored(design).best()
         out = np.empty(design.n_tokens, np.int32)
         text, model, constant = self.attributes(design, np.float32), self._single, np.float32(self.constant)
@@ -137,6 +143,16 @@ class Decoder:
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         return out
+
+    def _leaves_single_precision(self, design: Design) -> bool:
+        """Whether scores, transitions included, might be infinite in single precision."""
+        largest = float(np.abs(design.tokens.values).max(initial=1.0))
+        return not self._largest_weight * largest < SINGLE
+
+    @cached_property
+    def _largest_weight(self) -> float:
+        weights = self.model.weights
+        return max(float(weights.max(initial=0.0)), -float(weights.min(initial=0.0)))
 
     def _scored_heads(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         """The heads of every token, (tokens, folds), and the scores of all heads, (heads, width) float32."""

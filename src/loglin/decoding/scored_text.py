@@ -22,7 +22,7 @@ from loglin.kernels.ranked import rank_sentences
 from loglin.kernels.scaled import sum_sentences
 from loglin.structures.chain import Chain
 from loglin.structures.links import Steps
-from loglin.structures.local import checked_scores
+from loglin.structures.local import check_precise, checked_scores, checked_shares, shifted_scores
 from loglin.threads import Threads, chunks_by_size
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ScoredText:
     def marginals(self) -> np.ndarray:
         """Probabilities of every token's labels, (tokens, labels)."""
         if self.steps is not None:
-            return self._summed(self.steps, True)[1]
+            return checked_shares(self._summed(self.steps, True)[1])
         nothing = np.empty((0, self.decoder.index.n_labels))
         return np.concatenate([nothing, *(chain.marginals() for chain in self.chains())])
 
@@ -89,10 +89,12 @@ class ScoredText:
         if self.steps is None:
             for chain in self.chains():
                 total = chain.partition()
+                check_precise(total)
                 yield [(labels, min(1.0, math.exp(score - total))) for labels, score in chain.nbest(k)]
             return
         labels, totals, counts = self._ranked(k, self.steps)
         sums = self._summed(self.steps, False)[0]
+        check_precise(sums)
         with np.errstate(invalid="ignore"):  # where no sequence is possible
             shares = np.minimum(np.exp(totals - sums[:, None]), 1.0).tolist()
         for s, (first, last) in enumerate(itertools.pairwise(self.design.offsets.tolist())):
@@ -140,7 +142,7 @@ class ScoredText:
             some = np.diff(offsets) > 0
             for tokens, allowed in zip((offsets[:-1], offsets[1:] - 1), self.decoder.legal[1:], strict=True):
                 scores[tokens[some][:, None], np.flatnonzero(~allowed)] = -np.inf
-        return scores
+        return shifted_scores(scores)
 
     # ------------------------------------------------------------------ a sentence at a time
 
@@ -187,4 +189,8 @@ class ScoredText:
                 part, transitions = part + np.maximum(more, FLOOR), transitions + np.maximum(steps, FLOOR)
                 if triples is not None:
                     trigrams = np.maximum(triples, FLOOR) + (0.0 if trigrams is None else trigrams)
-            yield Chain(part, transitions, trigrams)
+            yield Chain(
+                shifted_scores(part) if decoder.decoding["steps"] in ("global", "local") else part,
+                transitions,
+                trigrams,
+            )

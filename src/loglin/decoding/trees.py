@@ -21,6 +21,7 @@ from loglin.grammars.symbols import base_label
 from loglin.kernels.forest_scores import Scores
 from loglin.models.parser import ParserModel
 from loglin.structures.forest import Derivation, Forests, cell, chart_bytes, max_recall
+from loglin.structures.local import check_precise
 from loglin.threads import Threads
 
 MEMORY = 2**30  # bytes that the chart of one sentence may take
@@ -165,6 +166,7 @@ class TreeDecoder:
         if forests is None or scores is None:
             return [[self._too_long(words)] for words in sentences]
         places, log_z = np.cumsum(fits) - 1, forests.totals(scores, threads=self.threads).partitions[:, 1]
+        check_precise(log_z)
         lists = []
         for s, words in enumerate(sentences):
             f = int(places[s])
@@ -287,6 +289,7 @@ class TreeDecoder:
         found = forests.totals(scores, np.array([[0.0, 1.0]]), dense=True, spans=True)
         if found.partitions[0, 1] == -math.inf:
             raise LoglinError("the grammar has no tree for this sentence, so its spans have no probabilities")
+        check_precise(found.partitions[0])
         return found.spans, found.dense
 
     def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:

@@ -112,6 +112,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         scores = self._decoder.scores(design)
         if isinstance(self.model_.extractor, MatrixExtractor):
             scores += self._bias
+        if not np.isfinite(scores).all():
+            raise LoglinError("votes add up to more than a number can hold; give attributes smaller values")
         return scores
 
     def _local(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Local:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import LabelSets
+from loglin.corpus.labels import LabelSets, check_number
 from loglin.errors import LoglinError
 
 
@@ -23,6 +23,7 @@ def label_sets(y: Any, n: int) -> tuple[list, LabelSets]:
         labels = list(range(has.shape[1]))
     else:
         labels, has = _has(y, n)
+    check_number(len(labels))
     without = np.flatnonzero(~has.any(axis=0))
     if len(without):
         raise LoglinError(f"no example has the label {labels[without[0]]!r}; leave it out or give it one")

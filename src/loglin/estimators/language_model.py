@@ -218,7 +218,11 @@ class LanguageModel(WithCriterion, Estimator):
         n = self.model_.words.n_predicted
         ptr = np.zeros(len(running) + 1, np.int64)
         ptr[token + 1 :] = n
-        return _checked(self.model_.log_probabilities(running, ptr, np.arange(n, dtype=np.int32)))
+        log_p = _checked(self.model_.log_probabilities(running, ptr, np.arange(n, dtype=np.int32)))
+        total = float(np.exp(log_p).sum())
+        if not abs(total - 1) < 1e-6:
+            raise LoglinError(f"the probabilities of all words sum to {total:g}, so the model is none; train it again")
+        return log_p
 
     def next(self, history: str | Sequence[str] = "", k: int = 10) -> list[tuple[str, float]]:
         """The k likeliest next words with their probabilities, the likeliest first.

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,7 @@ from loglin.features.design import Design
 from loglin.models.chain import Model
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
+from loglin.structures import Local
 from loglin.threads import Threads
 from loglin.training.fit import fit, was_interrupted
 from loglin.training.held_out import HeldOutLabels
@@ -326,7 +327,7 @@ class MaxEnt(WithCriterion, Classifier):
             return self._label_values(X)
         if self.model_.kind.ranks:
             scores, _ = self._ranked(X, candidates)
-            found = [softmax(s) for s in scores]
+            found = [Local(s[None]).marginals()[0] for s in scores]
             return np.array(found).reshape(-1, len(self.classes_)) if candidates is None else found
         return super().predict_proba(X, candidates)
 
@@ -373,7 +374,7 @@ class MaxEnt(WithCriterion, Classifier):
         return Votes(
             ranked,
             dict(zip(names, scores.tolist(), strict=True)),
-            dict(zip(names, softmax(scores).tolist(), strict=True)),
+            dict(zip(names, Local(scores[None]).marginals()[0].tolist(), strict=True)),
             names[int(scores.argmax())],
         )
 

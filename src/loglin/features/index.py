@@ -119,10 +119,10 @@ def build_index(
     labels = np.empty(ptr[-1], np.uint16)
     kernels.list_bits(bits, labels)
     step = np.flatnonzero(~first_tokens(design.offsets))  # no step into a first token
-    pairs, keys = np.arange(L * L), np.empty(0, np.int64)
+    pairs, keys = np.arange(L * L if transitions else 0), np.empty(0, np.int64)
     if len(step) and not (everything.pairs and everything.bigrams.all()):
         seen, keys = _observed_pairs(design, gold, step)
-        pairs = pairs if everything.pairs else seen
+        pairs = pairs if everything.pairs or not transitions else seen
     if everything.bigrams.any():
         full = np.flatnonzero(everything.bigrams)[:, None] * (L * L) + np.arange(L * L)
         keys = np.unique(np.concatenate([keys, full.ravel()]))
@@ -136,7 +136,7 @@ def build_index(
         labels,
         np.searchsorted(keys // (L * L), np.arange(design.n_bigram_attributes + 1)),
         (keys % (L * L)).astype(np.int32),
-        (pairs if transitions else pairs[:0]).astype(np.int32),
+        pairs.astype(np.int32),
         triples,
     )
 

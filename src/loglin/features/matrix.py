@@ -54,8 +54,7 @@ class MatrixExtractor:
 
     @classmethod
     def from_section(cls, section: Section) -> MatrixExtractor:
-        n_columns, names = section.whole("columns", least=0), section.get("names")
-        section.require(
-            names is None or len(section.value("names", list)) == n_columns, "names", "are not one a column"
-        )
-        return cls(n_columns, bool(section.get("intercept")), names)
+        n_columns = section.whole("columns", least=0)
+        names = None if section.get("names") is None else section.names("names")
+        section.require(names is None or len(names) == n_columns, "names", "are not one a column")
+        return cls(n_columns, section.value("intercept", bool), names)

@@ -350,7 +350,7 @@ class HMM:
 
     @classmethod
     def from_section(cls, section: Section) -> HMM:
-        labels, order = section.names("labels", str, int, float), section.choice("order", (1, 2))
+        labels, order = section.labels("labels"), section.choice("order", (1, 2))
         columns, oov = section.names("columns", int), section.choice("oov", counting.OOV_CHOICES)
         section.require(len(labels) > 0, "labels", "is empty")
         section.require(len(columns) > 0 and all(c >= 0 for c in columns), "columns", "holds no columns")

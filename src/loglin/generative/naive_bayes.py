@@ -30,11 +30,13 @@ def presence(lists: Incidence, n_attributes: int) -> Incidence:
     return Incidence(X.indptr.astype(np.int64), X.indices.astype(np.int32))
 
 
-def counts(lists: Incidence, n_attributes: int, has: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """n_ac, the sum of values of attribute a in class c: (attributes, classes); has (examples, classes) 0 or 1."""
+def counts(lists: Incidence, n_attributes: int, codes: np.ndarray, n_classes: int, weight: np.ndarray) -> np.ndarray:
+    """n_ac, the sum of values of attribute a in class c: (attributes, classes); codes (examples,) are the classes."""
     values = lists.values if lists.values.size else np.ones(len(lists.ids))
-    X = sparse.csr_matrix((values, lists.ids, lists.ptr), shape=(lists.n_lists, n_attributes))
-    return np.asarray(X.T @ (has * weight[:, None]))
+    n = lists.n_lists
+    X = sparse.csr_matrix((values, lists.ids, lists.ptr), shape=(n, n_attributes))
+    has = sparse.csr_matrix((weight, codes, np.arange(n + 1)), shape=(n, n_classes))
+    return (X.T @ has).toarray()
 
 
 def log_linear(n: np.ndarray, sizes: np.ndarray, alpha: float, kind: str) -> tuple[np.ndarray, np.ndarray]:

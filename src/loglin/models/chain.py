@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
 from loglin.errors import LoglinError
 from loglin.features.index import FeatureIndex
-from loglin.models import files
-from loglin.models.kinds import KINDS, Kind, opened
+from loglin.models.kinds import KINDS, Kind, load, save
 
 if TYPE_CHECKING:
     from loglin.features.attributes import AttributeExtractor
@@ -91,7 +91,7 @@ class Model:
         for name, part in (("base", self.base), ("dictionary", self.dictionary)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
-        files.write(path, section)
+        save(path, section)
 
     def _version(self) -> int:
         """The least that a reader must know."""
@@ -104,15 +104,14 @@ class Model:
     @classmethod
     def load(cls, path: str | os.PathLike) -> Model:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        kind, section = opened(path, "chain.Model")
-        with files.refusing(path):
-            return cls._of(kind, section)
+        return load(path, "chain.Model")
 
     @classmethod
-    def _of(cls, kind: Kind, section: Section) -> Model:
-        labels = section.names("labels", str, int, float)
+    def from_section(cls, section: Section, kind: Kind) -> Model:
+        labels = section.labels("labels")
         n_labels = 1 if kind.ranks else len(labels)
         section.require(n_labels > 0, "labels", "is empty")
+        check_number(n_labels)
         features = section.part("features")
         module, name = _EXTRACTORS[features.choice("kind", _EXTRACTORS)]
         extractor = getattr(import_module(f"loglin.features.{module}"), name).from_section(features)
@@ -120,7 +119,7 @@ class Model:
         index = FeatureIndex.from_section(section.part("index"), *sizes)
         weights = section.finite("weights", index.n_features, np.float16, np.float32, np.float64)
         hmm, words = section.optional("base"), section.optional("dictionary")
-        decoding = section.manifest.get("decoding", {})
+        decoding = section.part("decoding")
         base = _base_model(hmm) if hmm else None
         section.require(base is None or base.labels == labels, "base.labels", "are not those of the model")
         section.require(_is_decoding(decoding, n_labels), "decoding", "is no way to decode")
@@ -131,9 +130,9 @@ class Model:
             index,
             weights,
             section.choice("order", (1, 2)),
-            section.value("record", dict) if "record" in section.manifest else {},
+            section.record() if "record" in section.manifest else {},
             base,
-            decoding,
+            decoding.manifest,
             _dictionary(words, n_labels) if words else None,
         )
 
@@ -150,23 +149,18 @@ def _dictionary(section: Section, n_labels: int) -> TagDictionary:
     return TagDictionary.from_section(section, n_labels)
 
 
-def _is_decoding(decoding: object, n_labels: int) -> bool:
+def _is_decoding(decoding: Section, n_labels: int) -> bool:
     """Whether a file's way to decode is one that there is."""
-    if not isinstance(decoding, dict) or decoding.keys() - {"steps", "beam", "scale", "link", "threshold"}:
+    given = decoding.manifest
+    if not isinstance(given, dict) or given.keys() - {"steps", "beam", "scale", "link", "threshold"}:
         return False
-    if decoding.get("steps") == "independent":
+    if not given:
+        return True
+    steps = decoding.choice("steps", DECODINGS) if "steps" in given else "global"
+    if steps == "independent":
+        decoding.choice("link", ("logistic", "identity"))
         threshold = decoding.get("threshold")
-        return (
-            decoding.get("link") in ("logistic", "identity")
-            and isinstance(threshold, int | float)
-            and math.isfinite(threshold)
-        )
-    scale, beam = decoding.get("scale"), decoding.get("beam", 0)
-    numbers = isinstance(scale, list) and all(isinstance(x, int | float) and abs(x) < math.inf for x in scale)
-    return (
-        decoding.get("steps", "global") in DECODINGS
-        and (scale is None or (numbers and len(scale) == n_labels + 1))
-        and (scale is not None or decoding.get("steps") != "scaled")
-        and type(beam) is int
-        and beam >= 0
-    )
+        return type(threshold) in (int, float) and math.isfinite(threshold)
+    if "beam" in given:
+        decoding.whole("beam", least=0)
+    return len(decoding.factors("scale")) == n_labels + 1 if "scale" in given else steps != "scaled"

@@ -30,6 +30,11 @@ class Kind:
         criterion = record.get("criterion") if isinstance(record, dict) else None
         return self.faces.get(criterion, self.face) if isinstance(criterion, str) else self.face
 
+    def read(self, section: Section) -> Any:
+        """The model in a section, checked."""
+        module, name = self.form.split(".")
+        return getattr(import_module(f"loglin.models.{module}"), name).from_section(section, self)
+
     def refusal(self, path: str | os.PathLike = "this model") -> LoglinError:
         """The error where a model of another kind was wanted."""
         return LoglinError(f"{path} is a {self.noun}; use {self.command}, or {self.face}.load")
@@ -47,6 +52,7 @@ KINDS = {
         Kind("parse", "parser", "parser.ParserModel", "loglin parse", "Parser"),
     )
 }
+REMEDY = "train with smaller attribute values, a stronger penalty (l2) or another criterion"
 TAG, CLASSIFY, RANK, LANGUAGE, PARSE = KINDS.values()
 
 
@@ -60,7 +66,16 @@ def opened(path: str | os.PathLike, form: str | None = None) -> tuple[Kind, Sect
     return kind, section
 
 
-def load(path: str | os.PathLike) -> Any:
-    """The model in a file, of whatever kind it is."""
-    module, name = opened(path)[0].form.split(".")
-    return getattr(import_module(f"loglin.models.{module}"), name).load(path)
+def load(path: str | os.PathLike, form: str | None = None) -> Any:
+    """The model in a file, of whatever kind it is or, if one is wanted, of a form."""
+    kind, section = opened(path, form)
+    with files.refusing(path):
+        return kind.read(section)
+
+
+def save(path: str | os.PathLike, section: Section) -> None:
+    """Write a model after reading it as ``load`` will; what nobody could load is not written over what they can."""
+    with files.refusing(path, "is not written, since it could not be loaded", REMEDY):
+        as_written = Section(files.parsed(files.manifest_text(section)), section.arrays)
+        KINDS[as_written.choice("task", KINDS)].read(as_written)
+    files.write(path, section)

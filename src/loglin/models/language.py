@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus.sections import Section, of_vocabulary
-from loglin.errors import LoglinError
 from loglin.features.histories import HistoryExtractor
 from loglin.features.words import RESERVED, Words
 from loglin.generative.ngram import NGramModel
 from loglin.generative.predictor import Predictor
 from loglin.models import files
 from loglin.models.cache import N_FEATURES, CacheModel
-from loglin.models.kinds import LANGUAGE, Kind, opened
+from loglin.models.kinds import LANGUAGE, Kind, load, save
 from loglin.models.next_word import NextWordModel
 
 LARGEST = 200.0  # of a weight that training could have found
@@ -58,20 +57,18 @@ class PredictorModel:
         if isinstance(model, NGramModel):
             section = section.with_part("n-grams", model.to_section())
         elif isinstance(model, NextWordModel):
-            if not bool((abs(model.weights) < LARGEST).all()):
-                raise LoglinError(
-                    f"a weight is larger than {LARGEST:g}, which no file may hold; give smaller variances"
-                )
             section = section.with_part("histories", model.extractor.to_section())
             section.arrays["weights"] = model.weights
-        files.write(path, section)
+        save(path, section)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> PredictorModel:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        _, section = opened(path, "language.PredictorModel")
-        with files.refusing(path):
-            return cls(_predictor(section), section.value("record", dict))
+        return load(path, "language.PredictorModel")
+
+    @classmethod
+    def from_section(cls, section: Section, kind: Kind = LANGUAGE) -> PredictorModel:
+        return cls(_predictor(section), section.record())
 
 
 def _predictor(section: Section) -> Predictor:

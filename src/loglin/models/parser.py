@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from loglin.corpus.columns import Corpus, first_tokens, from_sentences
+from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
 from loglin.corpus.trees import Tree
 from loglin.features.design import Design
@@ -28,7 +29,7 @@ from loglin.grammars.normal_form import restored
 from loglin.grammars.transforms import TreeCoder
 from loglin.kernels.forest_scores import Scores
 from loglin.models import files
-from loglin.models.kinds import PARSE, Kind, opened
+from loglin.models.kinds import PARSE, Kind, load, save
 from loglin.structures.forest import Forests
 from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, scores_with, token_matrix
 
@@ -94,17 +95,15 @@ class ParserModel:
         for name, part in (("lexicon", self.lexicon), ("tokens", self.tokens), ("spans", self.spans)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
-        files.write(path, section)
+        save(path, section)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ParserModel:
         """Open a model file; a damaged or foreign one is refused with a sentence."""
-        _, section = opened(path, "parser.ParserModel")
-        with files.refusing(path):
-            return cls._of(section)
+        return load(path, "parser.ParserModel")
 
     @classmethod
-    def _of(cls, section: Section) -> ParserModel:
+    def from_section(cls, section: Section, kind: Kind = PARSE) -> ParserModel:
         grammar = Grammar(
             section.names("symbols"),
             section.array("binary", np.int32).reshape(-1, 3),
@@ -132,13 +131,14 @@ class ParserModel:
             tokens,
             spans,
             section.choice("decoding", LOCAL),
-            section.value("record", dict),
+            section.record(),
             section.value("as_terminals", bool),
         )
 
 
 def token_index(n_tags: int, ptr: np.ndarray | None = None, labels: np.ndarray | None = None) -> FeatureIndex:
     """An index of (token attribute, tag) pairs alone; of none, without lists."""
+    check_number(n_tags)
     none = np.empty(0, np.int32)
     ptr = np.zeros(1, np.int64) if ptr is None else ptr
     labels = np.empty(0, np.uint16) if labels is None else labels

@@ -14,11 +14,16 @@ import numpy as np
 from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
+from loglin.kernels.independent import SQUARES, losses_and_slopes
 from loglin.kernels.sentences import Exponentials, Parameters, Trigrams
 from loglin.kernels.whole import LIKELIHOOD, whole_sentences
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.decisions import HALF, TokenDecisions
 from loglin.objectives.stochastic import StochasticLearner
+
+MANY = 1000  # labels: from here on independent decisions are not passed over as chains, which take labels²
+BLOCK = 1 << 20  # scores at a time
+ROOM = 1 << 28  # pairs of example and class of which optimizers may ask for tables
 
 
 class ConditionalLikelihood(ChainCriterion):
@@ -27,6 +32,11 @@ class ConditionalLikelihood(ChainCriterion):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._empirical: list[np.ndarray] | None = None
+        index, steps = self.index, len(self.index.pairs) or len(self.index.bigram_pairs) or len(self.index.triples)
+        self.alone = self.longest == 1 and not steps and index.n_labels > MANY and not self.labels.costs.size
+
+    def parameters(self, weights: np.ndarray, x: np.ndarray) -> Parameters:
+        return Parameters(self.scorer.table, x, np.zeros((0, 0))) if self.alone else super().parameters(weights, x)
 
     def learner(self, seed: int = 0) -> StochasticLearner:
         """What learns the same weights sentence by sentence."""
@@ -39,9 +49,9 @@ class ConditionalLikelihood(ChainCriterion):
 
     @cached_property
     def decisions(self) -> TokenDecisions | None:
-        """The pairs of independent decisions; None for chains and partial labels."""
+        """The pairs of independent decisions; None for chains and partial labels, and where they are too many."""
         alone, certain = np.all(np.diff(self.design.offsets) == 1), np.all(self.gold.codes >= 0)
-        return TokenDecisions(self) if alone and certain else None
+        return TokenDecisions(self) if alone and certain and self.residuals.size < ROOM else None
 
     def all_right(self) -> bool:
         """Whether the last weights give every observed sequence more than half of the probability.
@@ -79,6 +89,9 @@ class ConditionalLikelihood(ChainCriterion):
         return np.bincount(np.where(weight > 0, gram, 0), weight, minlength=L**size).reshape((L,) * size)
 
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.alone:
+            self._decide(self.parameters(weights, x))
+            return np.zeros((0, 0)), np.zeros((0, 0, 0))
         index, L, width = self.index, self.index.n_labels, self.scorer.width
         text, parameters = self.text, self.parameters(weights, x)
         exponentials = self._exponentials(parameters)
@@ -108,7 +121,40 @@ class ConditionalLikelihood(ChainCriterion):
             self._carefully(careful, parameters, cube.log if cube else no_triples, residuals)
         return residuals[0], residuals[1]
 
+    def _decide(self, parameters: Parameters) -> None:
+        """Residuals and losses of independent decisions, without the labels × labels that steps would take."""
+        nothing, R, L = np.empty(0, self.dtype), self.residuals, self.index.n_labels
+        R[:] = 0
+        rows = max(1, BLOCK // R.shape[1])
+
+        def chunk(begin: int, end: int) -> None:
+            score = (SQUARES, L, self.scorer.tokens, parameters, R, nothing, False)  # a score is its distance from 0
+            losses_and_slopes(begin, end, *score, R, np.empty(R.shape[1]))
+            for first in range(begin, end, rows):
+                self._decide_block(slice(first, min(first + rows, end)))
+
+        self.threads.map(chunk, self.chunks)
+        self.unsafe[:] = False
+
+    def _decide_block(self, tokens: slice) -> None:
+        """Replace the scores of some tokens by their residuals, weight·(p − observed)."""
+        gold, sets, candidates = self.gold.codes[tokens], self.gold.sets, self.gold.candidates
+        scores = self.residuals[tokens, : self.index.n_labels]
+        if candidates.size:
+            scores[~sets[candidates[tokens]]] = -np.inf
+        right, doubtful, certain = np.empty(len(gold)), np.flatnonzero(gold < 0), np.flatnonzero(gold >= 0)
+        right[certain] = scores[certain, gold[certain]]
+        observed = np.where(sets[~gold[doubtful]], scores[doubtful], -np.inf)
+        right[doubtful], total = _normalize(observed), _normalize(scores)
+        scores[doubtful] -= observed
+        scores[certain, gold[certain]] -= 1
+        weight = self.instance[tokens] if self.instance.size else np.ones(len(gold), self.dtype)
+        self.losses[tokens] = weight * (total - right)
+        self.residuals[tokens, : self.index.n_labels] = scores * weight[:, None]
+
     def expected(self, pairs: np.ndarray, triples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.alone:
+            return pairs, triples
         observed = self._empirical or []
         both = [residual + given for residual, given in zip((pairs, triples), observed, strict=False)]
         return both[0], both[1] if self.order == 2 else triples
@@ -141,6 +187,16 @@ class ConditionalLikelihood(ChainCriterion):
         for size, total in zip((2, 3), (out.pairs, out.triples), strict=True):
             if size <= self.order + 1:  # both sides are in the totals, and what was given is subtracted already
                 residuals[size - 2] += total + self._given(sentences, size)
+
+
+def _normalize(scores: np.ndarray) -> np.ndarray:
+    """Make scores (n, L) probabilities, and return log Z of every row."""
+    peak = scores.max(axis=1, keepdims=True)
+    scores -= peak
+    np.exp(scores, out=scores)
+    sums = scores.sum(axis=1, keepdims=True, dtype=np.float64)
+    scores /= sums.astype(scores.dtype)
+    return (peak + np.log(sums))[:, 0]
 
 
 def _logarithms(M: np.ndarray, T: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,19 +56,27 @@ class StochasticLearner:
         self.index, self.dtype = criterion.index, criterion.dtype
         unfolded = Design(design.offsets, design.unfolded(), design.bigrams, design.n_attributes, 0)
         self.scorer = Scorer(unfolded, self.index, self.dtype.type, criterion.threads, trains=False)
-        L, width = self.index.n_labels, self.scorer.width
         self.table = self.scorer.table
         self.weights = np.zeros(self.index.n_features, self.dtype)
-        self.T = np.zeros((L, width), self.dtype)
         self.order = criterion.order
+        self.rng = np.random.default_rng(seed)
+        lengths = np.diff(design.offsets)
+        self.sentences = np.flatnonzero(lengths > 0)
+
+    @cached_property
+    def T(self) -> np.ndarray:
+        """Weights of label bigrams: (L, width)."""
+        return np.zeros((self.index.n_labels, self.scorer.width), self.dtype)
+
+    @cached_property
+    def known(self) -> kernels.Known:
+        """Which labels, label bigrams and trigrams have weights."""
+        L = self.index.n_labels
         pair_number = np.full(L * L, -1, np.int32)
         pair_number[self.index.pairs] = np.arange(len(self.index.pairs))
         triples = np.zeros(L**3 if self.order == 2 else 0, bool)
         triples[self.index.triples] = True
-        self.known = kernels.Known(self._allowed_bits(), pair_number.reshape(L, L), triples.reshape(-1, L, L))
-        self.rng = np.random.default_rng(seed)
-        lengths = np.diff(design.offsets)
-        self.sentences = np.flatnonzero(lengths > 0)
+        return kernels.Known(self._allowed_bits(), pair_number.reshape(L, L), triples.reshape(-1, L, L))
 
     @property
     def text(self) -> Sentences:
@@ -88,13 +97,18 @@ class StochasticLearner:
         """Where the weights are: rows of the table, single weights, label bigrams."""
         return self.table, self.weights, self.T
 
+    @property
+    def _steady(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same without labels × labels where no bigram has a weight."""
+        return self.table, self.weights, self.T if len(self.index.pairs) else self.table[:0]
+
     def get(self, arrays: Sequence[np.ndarray] | None = None) -> np.ndarray:
         """All weights as one vector; those in ``arrays`` instead of our own."""
-        table, single, T = self.arrays if arrays is None else arrays
+        table, single, T = self._steady if arrays is None else arrays
         weights = single.astype(np.float64)
         self._read_rows(table, weights)
-        transition = self.index.split(weights)[2]
-        transition[:] = T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+        if len(self.index.pairs):
+            self.index.split(weights)[2][:] = T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
         return weights
 
     def _read_rows(self, table: np.ndarray, out: np.ndarray) -> None:
@@ -107,7 +121,8 @@ class StochasticLearner:
         index = self.index
         self.weights[:] = weights
         self.scorer.load(self.weights)
-        self.T[:, : index.n_labels] = index.transitions(np.asarray(weights, np.float64))
+        if len(index.pairs):
+            self.T[:, : index.n_labels] = index.transitions(np.asarray(weights, np.float64))
 
     # ------------------------------------------------------------------ gradient descent
 
@@ -317,13 +332,15 @@ class StochasticLearner:
         After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
         """
         cube = self.criterion.log_trigrams(self.weights)
-        weights = Learned(self.table, self.weights, self.T, cube)
+        alone, no_steps = self.criterion.alone, np.zeros((0, 0), np.int32)  # independent decisions among many
+        known = kernels.Known(self._allowed_bits(), no_steps, np.zeros((0, 0, 0), bool)) if alone else self.known
+        weights = Learned(self.table, self.weights, self.table[:0] if alone else self.T, cube)
         sums = Learned(*(np.zeros_like(a) for a in weights))
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
         clock, text = 0.0, self.text
         for epoch in range(epochs):
             order = self.rng.permutation(self.sentences)
-            clock, mistakes = perceptron_epoch(order, text, self.known, weights, sums, clock, predicted)
+            clock, mistakes = perceptron_epoch(order, text, known, weights, sums, clock, predicted)
 
             def learned(clock=clock) -> np.ndarray:
                 total, last = self.get(sums[:3]), self.get()

@@ -214,9 +214,9 @@ class ChainProblem:
         """Weights that say nothing but how frequent the classes are, nearer than zero; None without an intercept."""
         if self.unpenalized is None or not self.gold.all_certain:
             return None
-        has = self.gold.allowed().astype(np.float64)
-        weight = np.ones(len(has)) if self.weight is None else self.weight
-        share = np.clip(weight @ has / weight.sum(), 0.5 / len(has), 1 - 0.5 / len(has))
+        n = self.design.n_tokens
+        weight = np.ones(n) if self.weight is None else self.weight
+        share = np.clip(self.gold.counts(weight) / weight.sum(), 0.5 / n, 1 - 0.5 / n)
         bias = np.log(share) - (np.log(1 - share) if isinstance(self.gold, LabelSets) else 0.0)
         weights = np.zeros(self.index.n_features)
         feature = np.repeat(self.unpenalized, np.diff(self.index.ptr))

@@ -20,7 +20,7 @@ from loglin.errors import LoglinError
 from loglin.kernels import logspace, ranked, scaled, search
 from loglin.kernels.scaled import Sums
 from loglin.structures.links import Steps
-from loglin.structures.local import checked_scores, restricted_scores
+from loglin.structures.local import check_precise, checked_scores, checked_shares, restricted_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,11 @@ class Chain:
     def marginals(self) -> np.ndarray:
         """Probability of each label at each position: (T, L)."""
         if self._sums is not None:
-            return self._sums.nodes[:, : self.scores.shape[1]].copy()
+            return checked_shares(self._sums.nodes[:, : self.scores.shape[1]].copy())
         logz = self._log_partition()
         nodes = np.empty_like(self.scores)
         logspace.node_marginals(self._alpha, self._beta, logz, nodes)
-        return nodes
+        return checked_shares(nodes)
 
     def transition_marginals(self) -> np.ndarray:
         """Probability of labels b, c at positions t, t + 1: (T-1, L, L)."""
@@ -275,6 +275,7 @@ class Chain:
         logz = float(logspace.log_partition(self._alpha))
         if logz == -math.inf:
             raise self._impossible()
+        check_precise(logz)
         return logz
 
     def _possible_partition(self) -> float:

@@ -10,6 +10,8 @@ import numpy as np
 from loglin.errors import LoglinError
 
 LARGEST = 1e300  # beyond it sums of scores could overflow
+MODEST = 1e6  # scores up to it are summed as they are
+PRECISE = 1e9  # beyond it a sum of scores is wrong by 1e-7 or more, and so are probabilities
 
 
 def checked_scores(name: str, scores: object) -> np.ndarray:
@@ -26,6 +28,35 @@ def checked_scores(name: str, scores: object) -> np.ndarray:
             f"or a number between -{LARGEST:g} and {LARGEST:g}."
         )
     return array
+
+
+def shifted_scores(scores: np.ndarray) -> np.ndarray:
+    """Scores (n, L) less the largest of each row where some are huge, which changes no probability and keeps digits."""
+    finite = np.where(scores > -np.inf, scores, 0.0)
+    if np.abs(finite).max(initial=0.0) <= MODEST:
+        return scores
+    peak = scores.max(axis=1, keepdims=True)
+    return scores - np.where(peak > -np.inf, peak, 0.0)
+
+
+def check_precise(log_sums: float | np.ndarray) -> None:
+    """Refuse sums of scores, log Z, of which too few digits are left for probabilities."""
+    sums = np.atleast_1d(log_sums)
+    wrong = sums[~((np.abs(sums) <= PRECISE) | (sums == -np.inf))]
+    if len(wrong):
+        raise LoglinError(f"scores add up to {wrong[0]:.3g}, which leaves no digits for probabilities; {_SMALLER}")
+
+
+def checked_shares(shares: np.ndarray) -> np.ndarray:
+    """Probabilities (n, L), unless rounding has lost them: every row sums to one."""
+    sums = shares.sum(axis=1)
+    wrong = sums[~(np.abs(sums - 1) < 1e-6)]
+    if len(wrong):
+        raise LoglinError(f"scores are so large that probabilities sum to {wrong[0]:.3g}; {_SMALLER}")
+    return shares
+
+
+_SMALLER = "give attributes smaller values, as in another unit, or train weights with a stronger penalty"
 
 
 def restricted_scores(scores: np.ndarray, allowed: Mapping[int, int | Iterable[int]], place: str) -> np.ndarray:
