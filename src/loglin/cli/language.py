@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.errors import LoglinError
@@ -62,6 +63,7 @@ def lm_command() -> None:
 @training.tol(1e-5)
 @training.start
 @training.quiet
+@training.keep_on_interrupt
 @training.output
 @tagged
 @blank_lines
@@ -101,7 +103,8 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     start = _load(given["start"]).model_ if given["start"] else None
     text = _read(data, given)
     model.dev = _read(given["dev"], given) if given["dev"] else None
-    model.fit(text, start=start)
+    with interrupts.keeping(given["keep_on_interrupt"], model):
+        model.fit(text, start=start)
     progress.close()
     model.record_["data"] = shared.base_name(data)
     model.save(output)

@@ -1,13 +1,23 @@
-"""Writing so that a failure loses nothing: into a temporary file beside the target, then one rename."""
+"""Writing so that a failure loses nothing: into a temporary file beside the target, then one rename.
+
+A temporary file is locked by the process that writes it. One that nobody has locked was left by a process that was
+killed, and is removed by the next one that writes the same target.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
+import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from loglin.errors import LoglinError
+
+_unfinished: set[str] = set()  # names of temporary files
+_change = threading.Lock()  # of the names, together with the files
 
 
 def write_atomically(path: str | os.PathLike, content: bytes | Iterable[bytes]) -> None:
@@ -23,21 +33,72 @@ def write_atomically(path: str | os.PathLike, content: bytes | Iterable[bytes]) 
             raise _failure(path, error) from error
         return
     check_writable(target)
+    name, lock = "", None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    except OSError as error:
-        raise _failure(path, error) from error
-    try:
+        _remove_abandoned(target)
+        handle, name, lock = _temporary(target)
         with os.fdopen(handle, "wb") as stream:
             stream.writelines([content] if isinstance(content, bytes) else content)
         os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
+        with _change:
+            os.replace(name, target)
+            _unfinished.discard(name)
     except OSError as error:
-        os.unlink(name)
         raise _failure(path, error) from error
-    except BaseException:
-        os.unlink(name)
-        raise
+    finally:
+        with _change, suppress(OSError):
+            if name in _unfinished:
+                _unfinished.discard(name)
+                os.unlink(name)
+        if lock is not None:
+            os.close(lock)
+
+
+def remove_unfinished() -> None:
+    """Remove all temporary files; whoever wants to write another one waits for ever, since the program ends."""
+    _change.acquire()
+    for name in _unfinished:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+def _temporary(target: Path) -> tuple[int, str, int | None]:
+    """A new file beside the target, locked: its handle, its name, and the lock's handle."""
+    while True:
+        with _change:
+            handle, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
+            _unfinished.add(name)
+        lock = _locked(handle)
+        if os.fstat(handle).st_nlink or os.name != "posix":
+            return handle, name, lock
+        os.close(handle)  # another process took it for abandoned before it was locked
+
+
+def _locked(handle: int) -> int | None:
+    """Another handle of an open file, which has it locked until it is closed; None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return os.dup(handle)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files of the target that a process which was killed has left: those that none has locked."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    for path in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        with suppress(OSError), open(path, "r+b") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:40]}.loglin-"
 
 
 def check_writable(path: str | os.PathLike) -> None:
