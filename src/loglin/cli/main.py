@@ -73,9 +73,10 @@ def main() -> None:
     # Imports make many objects and no garbage: looking for some, now and at the end, is an eighth of a short command.
     gc.set_threshold(100_000)
     try:
-        code = cli.main(standalone_mode=False)
+        with cli.make_context("loglin", sys.argv[1:]) as context:  # cli.main would end on a broken pipe with 1
+            cli.invoke(context)
         sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else interrupts.exit_code())
+        sys.exit(interrupts.exit_code())
     except LoglinError as error:
         _fail(str(error), 1)
     except click.UsageError as error:
@@ -87,7 +88,7 @@ def main() -> None:
         _fail("interrupted; nothing was written", interrupts.exit_code() or 130)
     except BrokenPipeError:  # the reader of our output has gone, as in loglin tag … | head
         _give_up_output()
-        sys.exit(1)
+        sys.exit(128 + 13)  # as SIGPIPE ends other programs
     except OSError as error:
         _give_up_output()
         _fail(f"{error.strerror or error}; free some space or choose another place", 1)

@@ -227,8 +227,10 @@ def write_pieces(output: str | None, pieces: Iterable[bytes]) -> None:
         write_atomically(output, pieces)
         return
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+        rest = memoryview(piece)
+        while rest:  # unbuffered (python -u), a part may be written alone
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.buffer.flush()
 
 
 def show(value: dict[str, Any], text: str, as_json: bool) -> None:
