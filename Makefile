@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full bench tables lint kernels clean
+.PHONY: demo test test-full faults bench tables lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,13 @@ test: $(READY) lint kernels
 
 test-full: $(READY) lint kernels
 	$(PYTEST)
+
+# Commands killed and signaled at random instants, and without room to write; KILLS and SIGNALS may be large.
+KILLS ?= 1000
+SIGNALS ?= 1000
+SEED ?= 0
+faults: $(READY) kernels
+	$(BIN)/python tests/faults/run.py --kills $(KILLS) --signals $(SIGNALS) --seed $(SEED)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py --output docs/benchmarks

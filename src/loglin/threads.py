@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -26,16 +26,13 @@ def available_cores() -> int:
 
 
 class Threads:
-    """A fixed number of threads; ``Threads(None)`` takes all cores."""
+    """A fixed number of threads; ``Threads(None)`` takes all cores.
+
+    They are the process's own, so that what has a ``Threads`` can be pickled, and used on the other side of a fork.
+    """
 
     def __init__(self, n: int | None = None):
         self.n = n or available_cores()
-
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        from concurrent.futures import ThreadPoolExecutor
-
-        return ThreadPoolExecutor(self.n - 1)
 
     def map(self, function: Callable[..., Result], chunks: Sequence[tuple[int, int]]) -> list[Result]:
         """[function(begin, end) for each chunk], in order."""
@@ -45,14 +42,33 @@ class Threads:
         todo = iter(range(len(chunks)))  # shared: each thread takes the next chunk that is left
 
         def work() -> None:
-            for i in todo:
-                results[i] = function(*chunks[i])
+            try:
+                for i in todo:
+                    results[i] = function(*chunks[i])
+            except BaseException:
+                for _ in todo:  # nothing is left for the others
+                    pass
+                raise
 
-        others = [self._pool.submit(work) for _ in range(self.n - 1)]
-        work()
-        for other in others:
-            other.result()
+        others = [_pool(self.n - 1).submit(work) for _ in range(self.n - 1)]
+        try:
+            work()
+        finally:  # who has not begun by now is busy with another map, which may be waiting for this one
+            begun = [other for other in others if not other.cancel()]
+            for other in begun:
+                other.result()
         return results
+
+
+@cache
+def _pool(n: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(n, "loglin")
+
+
+if hasattr(os, "register_at_fork"):  # threads stay behind
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def chunks_by_size(ptr: np.ndarray, n_chunks: int = CHUNKS) -> list[tuple[int, int]]:

@@ -147,12 +147,17 @@ def test_grids_that_make_no_sense(grid, part):
 
 
 def test_no_trials_after_an_interruption():
+    seen = []
+
     def interrupt(iteration):
+        seen.append(iteration.number)
         os.kill(os.getpid(), signal.SIGINT)
 
-    grid = {"l2": [0.5, 1.0, 2.0]}
-    _, found = select_tagger(tagger(callbacks=[interrupt]), grid, SENTENCES, dev=SENTENCES)
-    assert [t.parameters for t in found.trials] == [{"l2": 0.5}]
+    given = tagger(callbacks=[interrupt])
+    with pytest.raises(KeyboardInterrupt):
+        select_tagger(given, {"l2": [0.5, 1.0, 2.0]}, SENTENCES, dev=SENTENCES)
+    assert seen == [1]
+    assert given.predict(SENTENCES[:1])
 
 
 # ---------------------------------------------------------------------- the shell

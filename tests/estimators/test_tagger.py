@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
-import threading
 
 import numpy as np
 import pytest
@@ -191,26 +188,6 @@ def test_scikit_learn_tools():
     search.fit(TRAIN[0][:60], TRAIN[1][:60])
     assert search.best_params_["l2"] in (0.1, 10.0)
     assert clone(Tagger(l2=3)).get_params()["l2"] == 3
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_training_keeps_its_model(number):
-    def interrupt(iteration):
-        if iteration.number == 3:
-            os.kill(os.getpid(), number)
-
-    tagger = Tagger(callbacks=[interrupt], tol=0, max_iter=500).fit(*TRAIN)
-    assert number.name in tagger.model_.record["stopped"]
-    assert tagger.model_.record["iterations"] < 10
-    assert tagger.score(*TEST) > 0.5
-
-
-def test_training_in_another_thread():
-    done = []
-    thread = threading.Thread(target=lambda: done.append(Tagger(max_iter=2).fit(TRAIN[0][:10], TRAIN[1][:10])))
-    thread.start()
-    thread.join()
-    assert done
 
 
 @pytest.mark.parametrize(

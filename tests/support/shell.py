@@ -9,9 +9,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from loglin.cli import interrupts
 from loglin.cli.main import cli, main
 
-PROGRAM = [sys.executable, "-c", "from loglin.cli.main import main; main()"]
+PROGRAM = [sys.executable, "-m", "loglin"]
 
 
 def run(*arguments: object, given: str | bytes | None = None) -> str:
@@ -33,6 +34,7 @@ def program(folder, arguments, given=b""):
     out, err = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True), io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr(interrupts, "install", lambda: None)  # signals are for the tests, not for the program in them
         patch.setattr(sys, "argv", ["loglin", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
         patch.setattr(sys, "stdout", out)

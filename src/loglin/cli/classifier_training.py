@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from loglin.cli import examples as files
+from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.cli.classifying import loaded_classifier
@@ -55,6 +56,7 @@ NOT_COUNTED = (
 @training.seed
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
 @training.quiet
+@training.keep_on_interrupt
 @training.output
 @example_format
 @shared.encoding
@@ -85,7 +87,8 @@ def classify_train_command(data, output, as_json, **given) -> None:
         files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     start = {"start": loaded_classifier(given["start"]).model_} if given["start"] else {}
-    _fit(estimator, examples, data, start)
+    with interrupts.keeping(given["keep_on_interrupt"], estimator):
+        _fit(estimator, examples, data, start)
     progress.close()
     model = estimator.model_
     seconds["train"] = model.record["train_seconds"]

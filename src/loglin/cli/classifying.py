@@ -44,15 +44,18 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     kind = files.kind_of(file, example_format, estimator.model_.record.get("format"))
     began = time.perf_counter()
     gold: list = []
-    predicted: list = []
+    predicted: list = []  # to be compared; without that, memory shall not grow with the file
+    count = 0
 
     def pieces() -> Iterator[bytes]:
-        for batch in files.batches(files.read_examples(file, kind, encoding)):
+        nonlocal count
+        for batch in files.read_examples(file, kind, encoding):
             if compare:
                 name = files.names_of if gives_sets else files.name_of
                 gold.extend(name(example, file, "leave out --eval") for example in batch)
             judged = _judged(estimator, gives_sets, batch, file)
-            predicted.extend(answer for answer, _ in judged)
+            predicted.extend(answer for answer, _ in judged if compare)
+            count += len(judged)
             yield "".join(_line(answer, values, proba, nbest, as_json) for answer, values in judged).encode()
 
     if compare and not output:
@@ -61,11 +64,11 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
     else:
         shared.write_pieces(output, pieces())
     seconds = time.perf_counter() - began
-    speed = {"seconds": seconds, "examples_per_second": len(predicted) / max(seconds, 1e-9)}
+    speed = {"seconds": seconds, "examples_per_second": count / max(seconds, 1e-9)}
     if compare:
         _report_scores(gold, predicted, estimator.classes_.tolist(), file, speed, as_json)
     elif output and as_json:
-        shared.print_json({"examples": len(predicted), **speed, "output": output})
+        shared.print_json({"examples": count, **speed, "output": output})
 
 
 def loaded_classifier(path: str, threads: int | None = None) -> Any:

@@ -11,7 +11,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +66,24 @@ def kind_of(path: str, given: str, trained: object = None) -> str:
     return JSON if start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[", b"") else SVMLIGHT
 
 
-def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
-    """All examples of a file, which must be of one kind; one without an answer is of any."""
+def read_examples(path: str, kind: str, encoding: str) -> Iterator[list[Example]]:
+    """All examples of a file, many at a time and as they come."""
     from loglin.corpus import jsonlines, svmlight
+    from loglin.corpus.crfsuite import line_blocks
+    from loglin.corpus.files import batches
 
-    pairs = jsonlines.examples(path, encoding) if kind == JSON else svmlight.read(path, encoding)
-    kind_before = None
-    for number, (answer, features) in enumerate(pairs, 1):
+    read = jsonlines.examples if kind == JSON else svmlight.read
+    numbers, kinds = count(1), set[tuple[bool, bool]]()
+    for lines in line_blocks(path, encoding, b"\n"):
+        pairs: Iterable[tuple] = read(path, encoding, lines)
+        yield from batches(_checked(path, zip(pairs, numbers, strict=False), kinds), EXAMPLES_AT_ONCE)
+
+
+def _checked(path: str, pairs: Iterable[tuple[tuple, int]], kinds: set[tuple[bool, bool]]) -> Iterator[Example]:
+    """Examples, which must be of one kind, that of those before them; one without an answer is of any."""
+    from loglin.corpus import jsonlines
+
+    for (answer, features), number in pairs:
         if isinstance(features, jsonlines.Candidates):
             content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
         else:
@@ -80,18 +91,18 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
         example = Example(number, answer, content, isinstance(features, jsonlines.Candidates))
         if example.has_candidates or answer is not None:
             own = example.has_candidates, example.is_set
-            if kind_before not in (None, own):
+            kinds.add(own)
+            if len(kinds) > 1:
                 raise LoglinError(
                     f'{path}: example {number} differs in kind from those before it; give all a "label", all a list '
                     '"labels", or all "candidates"'
                 )
-            kind_before = own
         yield example
 
 
 def labeled(path: str, kind: str, encoding: str) -> list[Example]:
     """All examples of a file in which every example has an answer."""
-    found = list(read_examples(path, kind, encoding))
+    found = [example for batch in read_examples(path, kind, encoding) for example in batch]
     for example in found:
         if example.answer is None:
             raise LoglinError(f'{path}: example {example.number} has no "label"; {NO_LABEL}')
@@ -151,9 +162,3 @@ def _attributes(path: str, number: int, features: Any) -> dict[str, float]:
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise LoglinError(f"{path}: example {number}: {error}; correct it") from None
     return found
-
-
-def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    stream = iter(examples)
-    while batch := list(islice(stream, EXAMPLES_AT_ONCE)):
-        yield batch

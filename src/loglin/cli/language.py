@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.errors import LoglinError
+
+LINES_AT_ONCE = 10_000
 
 blank_lines = click.option(
     "--blank-lines",
@@ -62,6 +67,7 @@ def lm_command() -> None:
 @training.tol(1e-5)
 @training.start
 @training.quiet
+@training.keep_on_interrupt
 @training.output
 @tagged
 @blank_lines
@@ -101,7 +107,8 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     start = _load(given["start"]).model_ if given["start"] else None
     text = _read(data, given)
     model.dev = _read(given["dev"], given) if given["dev"] else None
-    model.fit(text, start=start)
+    with interrupts.keeping(given["keep_on_interrupt"], model):
+        model.fit(text, start=start)
     progress.close()
     model.record_["data"] = shared.base_name(data)
     model.save(output)
@@ -186,13 +193,60 @@ def score_command(model, file, as_json, **given) -> None:
     \b
     loglin lm score lm.model candidates.txt --blank-lines ignore
     """
-    text = _read(file, given)
-    scores = _load(model).scores(text).tolist()
-    for sentence, score in zip(text.sentences(), scores, strict=True):
+
+    def written(sentence: list[str], score: float) -> str:
         if as_json:
-            shared.print_json({"sentence": sentence, "log_probability": score})
-        else:
-            print(f"{score:.4f}\t{' '.join(sentence)}")
+            return json.dumps({"sentence": sentence, "log_probability": score}, ensure_ascii=False)
+        return f"{score:.4f}\t{' '.join(sentence)}"
+
+    scored = _scored(_load(model), file, given)
+    shared.write_pieces(None, ("".join(f"{written(*one)}\n" for one in part).encode() for part in scored))
+
+
+def _scored(model: Any, path: str, given: dict[str, Any]) -> Iterator[list[tuple[list[str], float]]]:
+    """Every sentence with its log-probability, part by part as lines come; a part sees as much as it needs of what
+    its document said before."""
+    from loglin.corpus import plaintext
+    from loglin.corpus.crfsuite import line_blocks
+    from loglin.corpus.files import batches
+
+    lead, known = list[tuple[str, str]](), 0  # lines that were scored already, and how many of them are sentences
+
+    def scored(lines: list[tuple[str, str]]) -> list[tuple[list[str], float]]:
+        nonlocal lead, known
+        text = plaintext.parsed(lead + lines, path, given["tagged"], given["blank_lines"] == "document")
+        found = list(zip(text.sentences(), model.scores(text).tolist(), strict=True))[known:]
+        lead, known = _lead(lead + lines, model.model_, given)
+        return found
+
+    for block in line_blocks(path, given["encoding"], b"\n"):
+        for lines in batches(((f"{path}, line {number}", line) for number, line in block), LINES_AT_ONCE):
+            try:
+                yield scored(lines)
+            except LoglinError:  # one by one, up to the line with the mistake
+                for line in lines:
+                    yield scored([line])
+                raise
+
+
+def _lead(lines: list[tuple[str, str]], model: Any, given: dict[str, Any]) -> tuple[list[tuple[str, str]], int]:
+    """The last lines of the document that goes on, as many as the model looks back, and how many are sentences."""
+    from loglin.corpus.plaintext import ATTRIBUTES, tokens_of
+
+    kept, sentences, known = list[tuple[str, str]](), 0, 0
+    for place, line in reversed(lines):
+        tokens, plain = tokens_of(line, place)
+        if not tokens and given["blank_lines"] == "document":
+            break
+        if tokens[:1] == [ATTRIBUTES] and not plain:
+            kept.append((place, line))
+            break
+        if tokens and (known < model.reach or not sentences):
+            words = (token.rpartition("/")[0] for token in tokens) if given["tagged"] else tokens
+            known += sum(model.words.names.code(word) >= 0 for word in words)
+            kept.append((place, line))
+            sentences += 1
+    return kept[::-1], sentences
 
 
 @lm_command.command("next")

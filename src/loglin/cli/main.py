@@ -6,13 +6,13 @@ import contextlib
 import gc
 import importlib
 import os
-import signal
 import sys
 import warnings
 
 import click
 
 from loglin import __version__
+from loglin.cli import interrupts
 from loglin.errors import LoglinError
 
 # name → (module, one line for --help)
@@ -69,13 +69,14 @@ def main() -> None:
     if not sys.warnoptions:
         warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, on numbers that overflow: results are checked
         warnings.simplefilter("ignore", UserWarning)  # of training that did not converge: summaries say it
-    signal.signal(signal.SIGTERM, _end)
+    interrupts.install()
     # Imports make many objects and no garbage: looking for some, now and at the end, is an eighth of a short command.
     gc.set_threshold(100_000)
     try:
-        code = cli.main(standalone_mode=False)
+        with cli.make_context("loglin", sys.argv[1:]) as context:  # cli.main would end on a broken pipe with 1
+            cli.invoke(context)
         sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(interrupts.exit_code())
     except LoglinError as error:
         _fail(str(error), 1)
     except click.UsageError as error:
@@ -84,10 +85,10 @@ def main() -> None:
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _fail("interrupted; nothing was written", 130)
+        _fail("interrupted; nothing was written", interrupts.exit_code() or 130)
     except BrokenPipeError:  # the reader of our output has gone, as in loglin tag … | head
         _give_up_output()
-        sys.exit(1)
+        sys.exit(128 + 13)  # as SIGPIPE ends other programs
     except OSError as error:
         _give_up_output()
         _fail(f"{error.strerror or error}; free some space or choose another place", 1)
@@ -101,11 +102,6 @@ def _give_up_output() -> None:
     """What is still to be written cannot be: do not try again when Python ends."""
     with contextlib.suppress(OSError, ValueError):  # not a file of the system
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _end(number: int, frame: object) -> None:
-    """SIGTERM ends a command as an exception does, so that no unfinished file is left behind."""
-    sys.exit(128 + number)
 
 
 def _fail(message: str, code: int) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from loglin.cli import interrupts
 from loglin.errors import LoglinError
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
@@ -172,6 +173,7 @@ class Progress:
             self.bar = tqdm(total=100, leave=False, bar_format="{percentage:3.0f}% |{bar:20}| {desc}")
 
     def __call__(self, iteration: Any) -> None:
+        interrupts.learned()
         if self.quiet:
             return
         done = self.way(iteration.value)
@@ -225,8 +227,10 @@ def write_pieces(output: str | None, pieces: Iterable[bytes]) -> None:
         write_atomically(output, pieces)
         return
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+        rest = memoryview(piece)
+        while rest:  # unbuffered (python -u), a part may be written alone
+            rest = rest[sys.stdout.buffer.write(rest) :]
+        sys.stdout.buffer.flush()
 
 
 def show(value: dict[str, Any], text: str, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.criteria.registry import criterion
@@ -46,6 +47,7 @@ _PARAMETERS = (
 @training.seed
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
 @training.quiet
+@training.keep_on_interrupt
 @training.output
 @click.option(
     "--format",
@@ -85,7 +87,7 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
         dev=dev,
         **{name: given[name] for name in _PARAMETERS},
     )
-    with warnings.catch_warnings():
+    with interrupts.keeping(given["keep_on_interrupt"], parser), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says why training stopped
         parser.fit(examples, unlabeled, start=start)
     progress.close()

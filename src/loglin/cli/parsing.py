@@ -149,22 +149,23 @@ def _span(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _lines(path: str, text_format: str, encoding: str) -> Iterator[tuple[str, list[str]]]:
-    """Every line and its tokens, none where there is no sentence."""
+def _lines(path: str, text_format: str, encoding: str) -> Iterator[list[tuple[str, list[str]]]]:
+    """Lists of lines with their tokens, none where there is no sentence."""
     from loglin.corpus import plaintext
+    from loglin.corpus.files import batches
     from loglin.corpus.trees import read_trees
 
     named = os.path.isdir(path) or path.removesuffix(".gz").endswith(".mrg")
     if text_format == "trees" or (text_format == "auto" and named):
-        yield from (("", words_of(tree)) for tree in read_trees(path, encoding))
-    else:
-        yield from plaintext.lines(path, encoding)
+        return batches((("", words_of(tree)) for tree in read_trees(path, encoding)), SENTENCES_AT_ONCE)
+    return plaintext.lines(path, encoding, SENTENCES_AT_ONCE)
 
 
 def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Asked) -> Iterator[str]:
     """The output for every line; what is no sentence stays as it is."""
-    lines = enumerate(_lines(path, text_format, encoding), start=1)
-    while batch := list(itertools.islice(lines, SENTENCES_AT_ONCE)):
+    numbers = itertools.count(1)
+    for lines in _lines(path, text_format, encoding):
+        batch = [(next(numbers), line) for line in lines]
         sentences = [_without_brackets(tokens) for _, (_, tokens) in batch if tokens]
         answers = iter(_answers(parser, sentences, asked))
         for number, (line, tokens) in batch:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.cli.selecting import grid_of
@@ -85,6 +86,7 @@ _PARAMETERS = (
 )
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
 @training.quiet
+@training.keep_on_interrupt
 @training.output
 @shared.label_column
 @shared.text_format
@@ -112,13 +114,14 @@ def train_command(data, output, as_json, **given) -> None:
     text = _read(data, tagger, given)
     tagger.dev = _held_out(tagger, text, given)
     seconds["read"] = time.perf_counter() - began - seconds["start"]
-    if grid:
-        from loglin.estimators.selection import select_tagger
+    with interrupts.keeping(given["keep_on_interrupt"], tagger):
+        if grid:
+            from loglin.estimators.selection import select_tagger
 
-        gold = _gold(given) if given["gold"] else None
-        tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
-    else:
-        tagger.fit(text.inputs, text.targets(), start=start)
+            gold = _gold(given) if given["gold"] else None
+            tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
+        else:
+            tagger.fit(text.inputs, text.targets(), start=start)
     progress.close()
     model = tagger.model_
     train = model.record["train_seconds"]

@@ -60,6 +60,11 @@ optimizer = click.option(
 )
 start = click.option("--continue", "start", metavar="MODEL", help="Start from the weights of this model.")
 quiet = click.option("--quiet", is_flag=True, help="No progress.")
+keep_on_interrupt = click.option(
+    "--keep-on-interrupt",
+    is_flag=True,
+    help="When Ctrl-C or SIGTERM ends training, write the best model so far; Ctrl-C at a terminal always does.",
+)
 output = click.option("-o", "--output", required=True, help="Model file to write.")
 seed = click.option("--seed", type=int, default=0, show_default=True)
 l1 = click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from loglin.corpus.columns import Corpus, concatenate, encode_slices
-from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.files import read_blocks, refuse_bad_utf8, until_mistake
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import Vocabulary
@@ -77,9 +78,8 @@ def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
     for text in read_blocks(path, encoding, b"\n\n", b"\n\r\n"):
         if not n_columns:
             n_columns, tabs = _shape(text)
-        block = _scan(str(path), text, n_columns, tabs, line)
+        yield from until_mistake(text, partial(_scan, str(path), n_columns, tabs, line))
         line += text.count(b"\n")
-        yield block
 
 
 def _shape(text: bytes) -> tuple[int, bool]:
@@ -94,7 +94,7 @@ def _shape(text: bytes) -> tuple[int, bool]:
     return 0, False
 
 
-def _scan(path: str, text: bytes, n_columns: int, tabs: bool, first_line: int) -> Block:
+def _scan(path: str, n_columns: int, tabs: bool, first_line: int, text: bytes) -> Block:
     if not text.isascii():
         refuse_bad_utf8(path, text, first_line)
     array = np.frombuffer(bytearray(text), np.uint8)

@@ -17,11 +17,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, concatenate, encode_strings
-from loglin.corpus.files import read_blocks, refuse_bad_utf8
+from loglin.corpus.files import read_blocks, refuse_bad_utf8, until_mistake
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import Vocabulary
@@ -85,13 +86,13 @@ def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
     """Read a file block by block, so that memory does not grow with the file."""
     first = 1
     for content in read_blocks(path, encoding, b"\n\n", b"\n\r\n"):
-        refuse_bad_utf8(path, content, first)
-        lines = content.decode().split("\n")
-        yield _parsed(str(path), lines, first)
-        first += len(lines) - 1
+        yield from until_mistake(content, partial(_parsed, str(path), first))
+        first += content.count(b"\n")
 
 
-def _parsed(path: str, lines: list[str], first: int) -> Block:
+def _parsed(path: str, first: int, content: bytes) -> Block:
+    refuse_bad_utf8(path, content, first)
+    lines = content.decode().split("\n")
     rows: list[list[str]] = []
     tokens: list[int] = []
     cuts = [0]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from loglin.corpus import sentences
 from loglin.corpus.columns import Corpus
@@ -18,14 +19,17 @@ from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
 Token = dict[str, float]
+Line = tuple[int, str]  # its number, from 1, and its text
 _FIELD = re.compile(r"((?:[^\\:]|\\.)*)(?::(.*))?", re.S)
 
 
-def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[list[str], list[Token]]]:
-    """Sentences as (labels, attributes of tokens), one at a time."""
+def read(
+    path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
+) -> Iterator[tuple[list[str], list[Token]]]:
+    """Sentences as (labels, attributes of tokens), one at a time; those of ``lines`` if these have been read."""
     labels: list[str] = []
     tokens: list[Token] = []
-    for number, line in text_lines(path, encoding):
+    for number, line in lines or text_lines(path, encoding):
         if not line.strip():
             if tokens:
                 yield labels, tokens
@@ -56,14 +60,30 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     return name, number
 
 
-def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
+def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Line]:
     """Numbered lines of a text file, without their ends."""
-    number = 0
-    for block in read_blocks(path, encoding, b"\n"):
-        refuse_bad_utf8(path, block, number + 1)
-        for line in block.decode().split("\n")[: None if not block.endswith(b"\n") else -1]:
-            number += 1
-            yield number, line.removesuffix("\r")
+    return chain.from_iterable(line_blocks(path, encoding, b"\n"))
+
+
+def line_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[Iterator[Line]]:
+    """The same lines in blocks that end behind one of ``cuts``, as they come (files.read_blocks)."""
+    first = 1
+    for block in read_blocks(path, encoding, *cuts):
+        yield _numbered(path, block, first)
+        first += block.count(b"\n")
+
+
+def _numbered(path: str | os.PathLike, block: bytes, first: int) -> Iterator[Line]:
+    try:
+        text = block.decode()
+    except UnicodeDecodeError as error:
+        right = block.rfind(b"\n", 0, error.start) + 1
+        if right:
+            yield from _numbered(path, block[:right], first)
+        refuse_bad_utf8(path, block, first)
+        raise
+    for number, line in enumerate(text.split("\n")[: None if not text.endswith("\n") else -1], first):
+        yield number, line.removesuffix("\r")
 
 
 class CRFsuite(Format):
@@ -82,7 +102,8 @@ class CRFsuite(Format):
         raise holds_attributes(path)
 
     def stretches(self, path: str, encoding: str) -> Iterator[sentences.Batch]:
-        return sentences.batches(path, read(path, encoding))
+        for lines in line_blocks(path, encoding, b"\n\n", b"\n\r\n"):
+            yield from sentences.batches(path, read(path, encoding, lines))
 
 
 FORMAT = CRFsuite()

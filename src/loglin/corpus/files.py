@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import gzip
 import io
+import itertools
 import os
 import queue
+import re
 import sys
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from loglin.errors import LoglinError
 
-BLOCK = 1 << 25  # bytes read at a time: bounds the memory of streaming readers
+BLOCK = 1 << 23  # bytes read at a time: bounds the memory of streaming readers
+AT_ONCE = 1 << 20  # bytes asked of the system at a time
+PATIENCE = 0.02  # seconds for which a block waits for more: a program that writes as fast as it can fills it
+Item = TypeVar("Item")
 
 
 class _StandardInput(io.RawIOBase):
@@ -32,6 +39,16 @@ class _StandardInput(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def fileno(self) -> int:
+        return sys.stdin.fileno()
+
+
+class _Prompt:
+    """A stream whose ``read`` gives what is there, as gzip needs it for input that comes slowly."""
+
+    def __init__(self, stream: io.BufferedReader):
+        self.read, self.fileno = stream.read1, stream.fileno
+
 
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
@@ -46,7 +63,7 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
     if magic == b"\x1f\x8b":
-        return gzip.open(stream)  # type: ignore[return-value]
+        return gzip.GzipFile(fileobj=_Prompt(stream), mode="rb")  # type: ignore[call-overload]
     return stream
 
 
@@ -78,28 +95,91 @@ class ReadAhead(Iterator):
 
 
 def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[bytes]:
-    """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line)."""
-    rest, to_utf8 = b"", _converter(path, encoding)
+    """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line).
+
+    A block is no longer than BLOCK, if it is cut, and comes sooner where more of the input is not there yet.
+    """
+    rest, to_utf8, first = b"", _converter(path, encoding), True
+    for read in itertools.chain(_arriving(path), [b""]):
+        if first:
+            _refuse_binary(path, read, encoding)
+            read = read.removeprefix(b"\xef\xbb\xbf")
+            first = False
+        block = rest + to_utf8(read)
+        end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts) if read else len(block)
+        rest = block[end:]
+        if end:
+            yield block[:end]
+
+
+def _arriving(path: str | os.PathLike) -> Iterator[bytes]:
+    """The bytes of a file in blocks; a block ends where it is full, or where more would have to be waited for."""
+    parts: list[bytes] = []
     with open_binary(path) as stream:
-        first = True
-        while True:
-            try:
-                block = stream.read(BLOCK)
-            except (OSError, EOFError, zlib.error) as error:
-                raise LoglinError(f"{path} is damaged: {error}; unpack it with gzip -t to see where") from error
-            if first:
-                _refuse_binary(path, block, encoding)
-                block = block.removeprefix(b"\xef\xbb\xbf")
-                first = False
-            ends, block = not block, rest + to_utf8(block)
-            if ends:
-                break
-            end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts)
-            rest = block[end:]
-            if end:
-                yield block[:end]
-    if block:
-        yield block
+        waits, size, due = _waiting(stream), 0, 0.0
+        try:
+            while part := stream.read1(min(BLOCK - size, AT_ONCE)):  # type: ignore[attr-defined]
+                due = due if parts else time.monotonic() + PATIENCE
+                parts.append(part)
+                size += len(part)
+                if size >= BLOCK or not waits(due - time.monotonic()):
+                    yield b"".join(parts)
+                    parts, size = [], 0
+        except (OSError, EOFError, zlib.error) as error:
+            if parts:
+                yield b"".join(parts)
+            raise LoglinError(f"{path} is damaged: {error}; unpack it with gzip -t to see where") from error
+    if parts:
+        yield b"".join(parts)
+
+
+def _waiting(stream: BinaryIO) -> Callable[[float], bool]:
+    """A function that says, after at most so many seconds, whether a stream has more, or its end, to be read."""
+    import select
+
+    try:
+        waiting = select.poll()
+        waiting.register(stream.fileno(), select.POLLIN)
+    except (OSError, ValueError, AttributeError):  # no file of the system, or Windows
+        return lambda seconds: True
+    return lambda seconds: bool(waiting.poll(max(0.0, 1000 * seconds)))
+
+
+def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
+    """Lists of at most ``most`` items; those before a mistake in the input come before it is told."""
+    batch: list[Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) == most:
+                yield batch
+                batch = []
+    except LoglinError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+def until_mistake(content: bytes, parse: Callable[[bytes], Item]) -> Iterator[Item]:
+    """parse(content); if that is refused, first what ``parse`` makes of the sentences before the mistake."""
+    try:
+        yield parse(content)
+    except LoglinError:
+        ends = [match.end() for match in re.finditer(rb"\n\r?\n", content)]
+        right = bisect.bisect_left(ends, True, key=lambda end: _refused(content[:end], parse))
+        if right:
+            yield parse(content[: ends[right - 1]])
+        raise
+
+
+def _refused(content: bytes, parse: Callable[[bytes], object]) -> bool:
+    try:
+        parse(content)
+    except LoglinError:
+        return True
+    return False
 
 
 def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:

@@ -12,20 +12,22 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from loglin.corpus import sentences as objects
 from loglin.corpus.columns import Corpus, from_sentences
-from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.crfsuite import Line, line_blocks, text_lines
 from loglin.corpus.formats import Format, LabelColumn, Layout
 from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
 
-def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, dict]]:
-    """(line number, object) for every line that is not blank."""
-    for number, line in text_lines(path, encoding):
+def read(
+    path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
+) -> Iterator[tuple[int, dict]]:
+    """(line number, object) for every line that is not blank; of ``lines`` if these have been read."""
+    for number, line in lines or text_lines(path, encoding):
         if not line.strip():
             continue
         try:
@@ -50,9 +52,11 @@ def check_surrogates(value: dict, place: str) -> None:
         raise LoglinError(f"{place}: \\u{ord(half):04x} is half a character; write both halves or neither") from None
 
 
-def sentences(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[list | None, list]]:
+def sentences(
+    path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
+) -> Iterator[tuple[list | None, list]]:
     """(labels or None, tokens) of every sentence."""
-    for number, value in read(path, encoding):
+    for number, value in read(path, encoding, lines):
         tokens, labels = value.get("tokens"), value.get("labels")
         if not isinstance(tokens, list):
             raise LoglinError(
@@ -74,12 +78,14 @@ class Candidates:
     attributes: dict[str, object]
 
 
-def examples(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[object, object]]:
+def examples(
+    path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
+) -> Iterator[tuple[object, object]]:
     """(answer, attributes) of every line; the words of a text are its attributes.
 
     The answer is a label, a list of labels or None.
     """
-    for number, value in read(path, encoding):
+    for number, value in read(path, encoding, lines):
         place = f"{path}, line {number}"
         answer = value["labels"] if "labels" in value else value.get("label")
         if "labels" in value and not isinstance(answer, list):
@@ -147,7 +153,8 @@ class JSONLines(Format):
         return from_sentences(found, path)
 
     def stretches(self, path: str, encoding: str) -> Iterator[objects.Batch]:
-        return objects.batches(path, sentences(path, encoding))
+        for lines in line_blocks(path, encoding, b"\n"):
+            yield from objects.batches(path, sentences(path, encoding, lines))
 
 
 FORMAT = JSONLines()

@@ -2,23 +2,29 @@
 
 A file that is replaced keeps its permissions, a new one has those that the process gives new files, and a symbolic
 link stays: what it points to is replaced. File and folder are on the disk when the call returns.
+
+A temporary file is locked by the process that writes it. One that nobody has locked was left by a process that was
+killed, and is removed by the next one that writes the same target.
 """
 
 from __future__ import annotations
 
-import contextlib
+import glob
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 from loglin.errors import LoglinError
 
 Buffer = bytes | bytearray | memoryview
 Content = bytes | Iterable[Buffer]
 STREAMS = ("/dev/std", "/dev/fd/", "/proc/")  # names of open files, which may be regular ones: nothing to replace
+_unfinished: set[str] = set()  # names of temporary files
+_change = threading.Lock()  # of the names, together with the files
 
 
 def write_atomically(path: str | os.PathLike, content: Content) -> None:
@@ -27,20 +33,83 @@ def write_atomically(path: str | os.PathLike, content: Content) -> None:
         _append(path, content)
         return
     target = check_writable(path)
-    temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(6)}")
+    name, lock = "", None
     try:
-        with _new_file(temporary, target) as stream:
+        _remove_abandoned(target)
+        handle, name, lock = _temporary(target)
+        with os.fdopen(handle, "wb") as stream:
             stream.writelines([content] if isinstance(content, bytes) else content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise _failure(path, error) from error
-        raise
+        with _change:
+            os.replace(name, target)
+            _unfinished.discard(name)
+    except OSError as error:
+        raise _failure(path, error) from error
+    finally:
+        with _change, suppress(OSError):
+            if name in _unfinished:
+                _unfinished.discard(name)
+                os.unlink(name)
+        if lock is not None:
+            os.close(lock)
     _sync_folder(target.parent)
+
+
+def remove_unfinished() -> None:
+    """Remove all temporary files; whoever wants to write another one waits for ever, since the program ends."""
+    _change.acquire()
+    for name in _unfinished:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+def _temporary(target: Path) -> tuple[int, str, int | None]:
+    """A new file beside the target, locked: its handle, its name, and the lock's handle.
+
+    It has the permissions of the file that it will replace or, without one, the usual ones.
+    """
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    while True:
+        name = str(target.with_name(f"{_prefix(target)}{secrets.token_hex(6)}"))
+        with _change:
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+            _unfinished.add(name)
+        if mode is not None:
+            os.chmod(name, mode)  # all of it, whatever the umask
+        lock = _locked(handle)
+        if os.fstat(handle).st_nlink or os.name != "posix":
+            return handle, name, lock
+        os.close(handle)  # another process took it for abandoned before it was locked
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(handle: int) -> int | None:
+    """Another handle of an open file, which has it locked until it is closed; None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return os.dup(handle)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove temporary files of the target that a process which was killed has left: those that none has locked."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    for path in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        with suppress(OSError), open(path, "r+b") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:40]}.loglin-"
 
 
 def check_writable(path: str | os.PathLike) -> Path:
@@ -94,19 +163,9 @@ def _append(path: str | os.PathLike, content: Content) -> None:
         raise _failure(path, error) from error
 
 
-def _new_file(path: Path, replaced: Path) -> BinaryIO:
-    """A new file, open for writing, with the permissions of the one it replaces or, without one, the usual."""
-    mode = stat.S_IMODE(replaced.stat().st_mode) if replaced.exists() else None
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
-    stream = os.fdopen(handle, "wb")
-    if mode is not None:
-        os.chmod(path, mode)  # all of it, whatever the umask
-    return stream
-
-
 def _sync_folder(folder: Path) -> None:
     """See to it that the new name is on the disk; some file systems cannot, and then nothing is lost but that."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -13,12 +13,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
-from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.crfsuite import line_blocks, text_lines
+from loglin.corpus.files import batches
 from loglin.corpus.formats import SENTENCES_AT_ONCE, Answer, Format, LabelColumn, Layout
 from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import EMPTY
@@ -56,7 +57,7 @@ class Text:
 def read(path: str | os.PathLike, encoding: str = "utf-8", tagged: bool = False, blank_lines: bool = True) -> Text:
     """Read a file; with ``blank_lines`` false they part no documents, only lines with attributes do."""
     lines = text_lines(path, encoding)
-    return _parsed(((f"{path}, line {number}", line) for number, line in lines), str(path), tagged, blank_lines)
+    return parsed(((f"{path}, line {number}", line) for number, line in lines), str(path), tagged, blank_lines)
 
 
 def from_lines(lines: Iterable[str | Sequence[str]], tagged: bool = False, source: str = "text") -> Text:
@@ -65,10 +66,11 @@ def from_lines(lines: Iterable[str | Sequence[str]], tagged: bool = False, sourc
         raise LoglinError(
             f"{source} is the string {lines[:30]!r}; give a list of lines, for example with .split('\\n')"
         )
-    return _parsed(((f"{source}, line {n}", line) for n, line in enumerate(lines, 1)), source, tagged, True)
+    return parsed(((f"{source}, line {n}", line) for n, line in enumerate(lines, 1)), source, tagged, True)
 
 
-def _parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagged: bool, blank_lines: bool) -> Text:
+def parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagged: bool, blank_lines: bool) -> Text:
+    """The text of lines that each come with their place; with ``blank_lines`` false only attributes part documents."""
     sentences: list[Sequence[str]] = []
     documents: list[int] = [0]
     attributes: list[dict[str, str]] = [{}]
@@ -114,15 +116,21 @@ def tokens_of(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
     return tokens, True
 
 
-def lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str, list[str]]]:
-    """Every line of a file and its tokens, none where it is blank or has attributes."""
-    for number, line in text_lines(path, encoding):
+def lines(path: str | os.PathLike, encoding: str, most: int) -> Iterator[list[tuple[str, list[str]]]]:
+    """Lists of at most ``most`` lines of a file as they come, with their tokens: none where a line is blank or has
+    attributes."""
+
+    def split(line: tuple[int, str]) -> tuple[str, list[str]]:
+        number, text = line
         place = f"{path}, line {number}"
-        tokens, plain = tokens_of(line, place)
+        tokens, plain = tokens_of(text, place)
         if tokens and tokens[0] == ATTRIBUTES and not plain:
             _attributes(tokens[1:], place)
             tokens = []
-        yield line, tokens
+        return text, tokens
+
+    for block in line_blocks(path, encoding, b"\n"):
+        yield from batches(map(split, block), most)
 
 
 def checked_tags(tags: Iterable) -> list[str]:
@@ -208,9 +216,7 @@ class PlainText(Format):
         return _some(path, encoding, tagged=False)
 
     def stretches(self, path: str, encoding: str) -> Iterator[Lines]:
-        stream = lines(path, encoding)
-        while batch := list(islice(stream, SENTENCES_AT_ONCE)):
-            yield Lines(batch, path)
+        return (Lines(batch, path) for batch in lines(path, encoding, SENTENCES_AT_ONCE))
 
 
 def _some(path: str, encoding: str, tagged: bool) -> Corpus:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from loglin.corpus import files
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.formats import SENTENCES_AT_ONCE, Answer, Layout
 from loglin.corpus.tagged import LabeledText
@@ -48,8 +48,7 @@ class Batch:
 
 def batches(path: str, pairs: Iterable[Pair]) -> Iterator[Batch]:
     """Many sentences at a time."""
-    stream = iter(pairs)
-    while batch := list(islice(stream, SENTENCES_AT_ONCE)):
+    for batch in files.batches(pairs, SENTENCES_AT_ONCE):
         yield Batch([tokens for _, tokens in batch], path)
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from loglin.corpus.crfsuite import text_lines
+from loglin.corpus.crfsuite import Line, text_lines
 from loglin.errors import LoglinError
 
 
-def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[str, dict[str, float]]]:
+def read(
+    path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
+) -> Iterator[tuple[str, dict[str, float]]]:
     """(label, attributes) of every example; attributes are named by their index."""
-    for number, line in text_lines(path, encoding):
+    for number, line in lines or text_lines(path, encoding):
         fields = line.split("#", 1)[0].split()
         if not fields:
             continue

@@ -156,8 +156,9 @@ class LanguageModel(WithCriterion, Estimator):
             model = fit(problem, chosen, run, start, held_out)
             if options.cached:
                 model = with_cache(model, problem, chosen, run, held_out)
-        model.record |= {"train_seconds": time.perf_counter() - began, "options": self.saved_parameters(chosen)}
-        return self._adopt(model)
+            model.record |= {"train_seconds": time.perf_counter() - began, "options": self.saved_parameters(chosen)}
+            self._adopt(model)
+        return self
 
     def _adopt(self, model: PredictorModel) -> LanguageModel:
         self.model_, self.record_ = model.predictor, model.record

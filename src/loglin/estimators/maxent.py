@@ -31,7 +31,7 @@ from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
 from loglin.structures import Local
 from loglin.threads import Threads
-from loglin.training.fit import fit, was_interrupted
+from loglin.training.fit import fit
 from loglin.training.held_out import HeldOutLabels
 
 SMALL = 200_000  # examples times classes: double precision gains more than it costs
@@ -163,7 +163,7 @@ class MaxEnt(WithCriterion, Classifier):
             checked_threshold(self.threshold)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
-        model = self._trained(
+        self._train(
             extractor,
             design,
             labels,
@@ -172,15 +172,15 @@ class MaxEnt(WithCriterion, Classifier):
             start=start,
             held_out=self._held_out(extractor, labels) if self.dev is not None else None,
             unpenalized=self._intercepts(extractor),
+            indicator=several and is_indicator(y, 1),
         )
-        if several and self.threshold is not None and not was_interrupted(model.record):
+        if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
-            model = replace(model, decoding=model.decoding | {"threshold": checked_threshold(chosen)})
-        if several and is_indicator(y, 1):
-            model.record["indicator"] = True  # so that predictions have the same form
-        return self._adopt(model)
+            decoding = self.model_.decoding | {"threshold": checked_threshold(chosen)}
+            self._adopt(replace(self.model_, decoding=decoding))
+        return self
 
-    def _trained(
+    def _train(
         self,
         extractor: Any,
         design: Design,
@@ -190,7 +190,8 @@ class MaxEnt(WithCriterion, Classifier):
         start: Model | None = None,
         held_out: HeldOutLabels | None = None,
         unpenalized: np.ndarray | None = None,
-    ) -> Model:
+        indicator: bool = False,  # whether predictions have the form of a 0/1 matrix
+    ) -> Self:
         """Train, with the precision and tolerance that suit the size of the problem."""
         chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
         small = design.n_tokens * len(labels) < SMALL
@@ -226,15 +227,19 @@ class MaxEnt(WithCriterion, Classifier):
             sequential=False,
             unpenalized=unpenalized,
         )
-        model = fit(problem, chosen, run, start, held_out)
-        model.record["options"] = self.saved_parameters(chosen)
+        with run.reporter.listening():
+            model = fit(problem, chosen, run, start, held_out)
+            model.record["options"] = self.saved_parameters(chosen)
+            if indicator:
+                model.record["indicator"] = True
+            self._adopt(model)
         warn_of_end(model)
-        return model
+        return self
 
     def _fit_candidates(self, lists: CandidateLists, sample_weight: Sequence[float] | None) -> Self:
         extractor = AttributeExtractor()
         design = extractor.fit(lists.attributes, self.min_count)
-        return self._adopt(self._trained(extractor, design, lists.classes, lists.choices, sample_weight))
+        return self._train(extractor, design, lists.classes, lists.choices, sample_weight)
 
     @staticmethod
     def _gold(y, n: int, candidates) -> tuple[list, Gold]:

@@ -98,9 +98,12 @@ class NaiveBayes(Classifier):
             joint=True,
             unpenalized=self._intercepts(extractor),
         )
-        model = fit(problem, chosen, Run(max_iter=self.max_iter, tol=self.tol))
-        model.record["options"] = {k: plain(v) for k, v in self.get_params().items()}
-        return self._adopt(model)
+        run = Run(max_iter=self.max_iter, tol=self.tol)
+        with run.reporter.listening():
+            model = fit(problem, chosen, run)
+            model.record["options"] = {k: plain(v) for k, v in self.get_params().items()}
+            self._adopt(model)
+        return self
 
     def _presence(self, design: Design) -> Design:
         """Bernoulli attributes are there or not."""

@@ -133,15 +133,17 @@ class Parser(WithCriterion, Estimator):
         held_out = None
         if self.dev is not None:
             held_out = HeldOutTrees.of(as_trees(self.dev), options.coder, self.threads, self.memory)
-        model = fit(problem, chosen, run, start, held_out)
-        record = model.record
-        record["seconds"] = round(record.pop("train_seconds"), 3)
-        record["options"] = self.saved_parameters(chosen) | self._saved(model)
-        if held_out is not None:
-            scores = [i["score"] for i in record["history"] if i["score"] is not None]
-            record["dev_score"] = max(scores) if scores else held_out.score(model)
+        with run.reporter.listening():
+            model = fit(problem, chosen, run, start, held_out)
+            record = model.record
+            record["seconds"] = round(record.pop("train_seconds"), 3)
+            record["options"] = self.saved_parameters(chosen) | self._saved(model)
+            if held_out is not None:
+                scores = [i["score"] for i in record["history"] if i["score"] is not None]
+                record["dev_score"] = max(scores) if scores else held_out.score(model)
+            self._adopt(model)
         warn_of_end(model)
-        return self._adopt(model)
+        return self
 
     def _divided(
         self, chosen: OnTrees, trees: Iterable[Any], unlabeled: Iterable[Any] | None, weight: Any

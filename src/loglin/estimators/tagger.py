@@ -200,14 +200,16 @@ class Tagger(WithCriterion, Estimator):
         held_out = None
         if self.dev is not None and not self.hides_labels:
             held_out = self.held_out(problem.extractor, problem.labels, *self.dev)
-        model = fit(problem, chosen, run, start, held_out)
-        model.record["train_seconds"] += chosen_in
-        model.record |= {} if strength is None else strength.record()
-        model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
-        if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
-            model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
+        with run.reporter.listening():
+            model = fit(problem, chosen, run, start, held_out)
+            model.record["train_seconds"] += chosen_in
+            model.record |= {} if strength is None else strength.record()
+            model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
+            if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
+                model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
+            self._adopt(model)
         warn_of_end(model)
-        return self._adopt(model)
+        return self
 
     def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
         """The training problem of sentences and labels, as ``fit`` solves it."""

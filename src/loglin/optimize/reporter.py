@@ -47,7 +47,9 @@ class Reporter:
         self.best: Best | None = None
         self.question: Callable[[], Stop | None] = lambda: None  # asked after every iteration
         self.view: Callable[[np.ndarray], np.ndarray] | None = None  # from the optimizer's variables to weights
+        self.searching = False  # whether weights are searched for, or were found: something can be kept
         self._asked: Stop | None = None
+        self._listens = False
 
     def note(
         self,
@@ -122,21 +124,32 @@ class Reporter:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Let Ctrl-C and SIGTERM ask training to end with what it has; a second one ends the program."""
-        if threading.current_thread() is not threading.main_thread():
+        """Let Ctrl-C ask a search for weights to end with what it has.
+
+        When all in here is done, the program hears of it: its own handler is called, and KeyboardInterrupt raised. A
+        second Ctrl-C, or one outside the search, is the program's at once. Inside another ``listening`` this is none.
+        """
+        host = signal.getsignal(signal.SIGINT)
+        if self._listens or threading.current_thread() is not threading.main_thread() or not callable(host):
             yield
             return
+        interrupted = False
 
-        def handle(number: int, frame: object) -> None:
-            if self._asked is not None and self._asked.kind == INTERRUPTED:
-                signal.signal(number, signal.SIG_DFL)
-                signal.raise_signal(number)
-            name = signal.Signals(number).name
-            self._asked = Stop(INTERRUPTED, f"interrupted by {name}; the best weights so far are kept")
+        def handle(number: int, frame: Any) -> None:
+            nonlocal interrupted
+            if not self.searching or interrupted:
+                host(number, frame)
+                return
+            interrupted = True
+            self._asked = Stop(INTERRUPTED, "interrupted; the best weights so far are kept")
 
-        old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._listens = True
+        signal.signal(signal.SIGINT, handle)
         try:
             yield
         finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
+            signal.signal(signal.SIGINT, host)
+            self._listens = False
+        if interrupted:
+            host(signal.SIGINT, None)
+            raise KeyboardInterrupt

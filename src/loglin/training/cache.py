@@ -17,7 +17,6 @@ from loglin.models.language import PredictorModel
 from loglin.objectives.cache import CacheLikelihood
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.penalties import Penalized
-from loglin.optimize.record import INTERRUPTED
 from loglin.optimize.reporter import Reporter
 from loglin.optimize.run import Run
 from loglin.problems.histories import CACHE, HistoryProblem
@@ -37,20 +36,30 @@ def with_cache(
     model: PredictorModel, problem: HistoryProblem, criterion: Criterion, run: Run, held_out: HeldOut | None = None
 ) -> PredictorModel:
     """The model with a cache over it; where training was interrupted, the cache has no weights."""
-    text, window = problem.text, problem.options.window
-    theta, asked = np.zeros(N_FEATURES), run.reporter.asked
-    if was_interrupted(model.record) or (asked is not None and asked.kind == INTERRUPTED):
-        reason = model.record["stopped"] if asked is None else asked.text
-        told = f"without weights: {reason}"
-    else:
-        n = text.corpus.n_sentences
-        last = max(1, n // SHARE)
-        rest = replace(problem, text=text.part(0, n - last))
-        again = replace(run, reporter=Reporter(run.reporter.callback))
-        base = fit(rest, criterion, again, held_out=held_out).predictor
-        mass, hit = cached_mass(base, window, problem.words.encode(text.part(n - last, n)))
-        penalized = Penalized(CacheLikelihood(mass, hit), 1 / problem.options.variance(CACHE))
-        fitted = minimize(penalized, theta, tol=TOL)
-        theta, told = fitted.weights, f"fitted on the last {last:,} sentences: {fitted.stopped}"
+    window = problem.options.window
+    theta, told = np.zeros(N_FEATURES), f"without weights: {model.record['stopped']}"
+    if not was_interrupted(model.record):
+        try:
+            theta, told = _fitted(problem, criterion, run, held_out)
+        except KeyboardInterrupt:
+            if run.reporter.asked is None:
+                raise
+            told = f"without weights: {run.reporter.asked.text}"
     cached = CacheModel(model.predictor, window, theta)
     return PredictorModel(cached, model.record | {"cache": told, "n_features": cached.n_features})
+
+
+def _fitted(
+    problem: HistoryProblem, criterion: Criterion, run: Run, held_out: HeldOut | None
+) -> tuple[np.ndarray, str]:
+    """The weights of the cache, fitted on the last part of the text with a model of the rest, and how."""
+    text = problem.text
+    n = text.corpus.n_sentences
+    last = max(1, n // SHARE)
+    rest = replace(problem, text=text.part(0, n - last))
+    again = replace(run, reporter=Reporter(run.reporter.callback))
+    base = fit(rest, criterion, again, held_out=held_out).predictor
+    mass, hit = cached_mass(base, problem.options.window, problem.words.encode(text.part(n - last, n)))
+    penalized = Penalized(CacheLikelihood(mass, hit), 1 / problem.options.variance(CACHE))
+    fitted = minimize(penalized, np.zeros(N_FEATURES), tol=TOL)
+    return fitted.weights, f"fitted on the last {last:,} sentences: {fitted.stopped}"

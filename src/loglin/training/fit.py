@@ -53,7 +53,10 @@ class HeldOut(Protocol):
 
 
 def fit(problem: Any, criterion: Criterion, run: Run, start: Any = None, held_out: HeldOut | None = None) -> Any:
-    """Train a model by a criterion; ``start`` is a model whose weights to begin with."""
+    """Train a model by a criterion; ``start`` is a model whose weights to begin with.
+
+    After Ctrl-C KeyboardInterrupt is raised; whoever wants the model that was reached by then listens outside.
+    """
     began = time.perf_counter()
     require(problem, criterion, start)
     with run.reporter.listening():
@@ -61,17 +64,18 @@ def fit(problem: Any, criterion: Criterion, run: Run, start: Any = None, held_ou
         if held_out is not None:
             run.reporter.judge = held_out.judge(way)
         first = criterion.initial(problem, run) if start is None else problem.transferred(start)
+        run.reporter.searching = True
         result = way.solve(first, run)
-    require_finite(result)
-    learned = run.reporter.chosen(result)
-    model = way.keep(learned)
-    if isinstance(learned, np.ndarray):
-        model.weights = model.weights.astype(problem.stored(run.dtype))
-    model.record |= {"criterion": criterion.name, "settings": criterion.plain_settings()}
-    model.record |= problem.about(model) | record_of(result) | result.more
-    criterion.report(problem, model)
-    model.record |= {"train_seconds": time.perf_counter() - began, "peak_memory_mb": peak_memory_mb()}
-    return model
+        require_finite(result)
+        learned = run.reporter.chosen(result)
+        model = way.keep(learned)
+        if isinstance(learned, np.ndarray):
+            model.weights = model.weights.astype(problem.stored(run.dtype))
+        model.record |= {"criterion": criterion.name, "settings": criterion.plain_settings()}
+        model.record |= problem.about(model) | record_of(result) | result.more
+        criterion.report(problem, model)
+        model.record |= {"train_seconds": time.perf_counter() - began, "peak_memory_mb": peak_memory_mb()}
+        return model
 
 
 def require(problem: Problem, criterion: Criterion, start: Any) -> None:

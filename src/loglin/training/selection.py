@@ -17,7 +17,6 @@ from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.models.chain import Model
 from loglin.problems.request import Annotation
-from loglin.training.fit import was_interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +104,10 @@ def select(
     train: Callable[[dict[str, Any]], Model],
     accuracy: Callable[[Model], float] | None = None,
 ) -> Selection:
-    """Train a model for every combination, until one is interrupted; each must have been told of held-out text."""
+    """Train a model for every combination; each must have been told of held-out text."""
     found = []
     for parameters in combinations(grid):
         model = train(parameters)
         trial = Trial(parameters, model, model.record["held_criterion"], None if accuracy is None else accuracy(model))
         found.append(trial)
-        if was_interrupted(model.record):
-            break
     return Selection(found)
