@@ -56,10 +56,10 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     return name, number
 
 
-def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Numbered lines of a text file, without their ends."""
+def text_lines(path: str | os.PathLike, encoding: str = "utf-8", tokens: bool = True) -> Iterator[tuple[int, str]]:
+    """Numbered lines of a text file, without their ends; ``tokens`` as in ``read_blocks``."""
     number = 0
-    for block in read_blocks(path, encoding, b"\n"):
+    for block in read_blocks(path, encoding, b"\n", tokens=tokens):
         refuse_bad_utf8(path, block, number + 1)
         for line in block.decode().split("\n")[: None if not block.endswith(b"\n") else -1]:
             number += 1

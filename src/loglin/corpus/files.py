@@ -14,39 +14,88 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from loglin.corpus.limits import check_runs, limits, raising
 from loglin.errors import LoglinError
 
+NAME_ENCODING = "name the encoding, for example --encoding latin-1"
+FREELY = 64 << 20  # bytes that any gzipped file may have
 BLOCK = 1 << 25  # bytes read at a time: bounds the memory of streaming readers
 
 
-class _StandardInput(io.RawIOBase):
-    """Standard input, which closing this does not close."""
+class _Counted(io.RawIOBase):
+    """A stream that cannot seek and says how far it was read; closing this does not close standard input."""
+
+    def __init__(self, stream: BinaryIO | None = None):
+        self._stream, self._read = stream, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        if sys.stdin is None:
-            raise LoglinError("standard input is closed; name a file")
-        data = sys.stdin.buffer.read1(len(buffer))  # type: ignore[union-attr]
+        stream = self._stream
+        if stream is None:
+            if sys.stdin is None:
+                raise LoglinError("standard input is closed; name a file")
+            stream = sys.stdin.buffer
+        data = stream.read1(len(buffer))  # type: ignore[union-attr]
         buffer[: len(data)] = data
+        self._read += len(data)
         return len(data)
+
+    def tell(self) -> int:
+        return self._read
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        super().close()
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzipped stream holds, refused where it is very much more than the stream has."""
+
+    def __init__(self, path: str | os.PathLike, stream: io.BufferedReader):
+        self._path, self._packed, self._read = path, stream, 0
+        self._gzip = gzip.GzipFile(fileobj=stream)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        count = self._gzip.readinto(buffer)  # type: ignore[attr-defined]
+        self._read += count
+        most = limits().expansion
+        if self._read > FREELY and self._read > most * self._packed.tell():
+            raise LoglinError(
+                f"{self._path} unpacks to more than {most} times its size, {self._read:,} bytes so far; "
+                f"{raising('expansion', most)}"
+            )
+        return count
+
+    def close(self) -> None:
+        self._gzip.close()
+        self._packed.close()
+        super().close()
 
 
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
     try:
         if str(path) == "-":
-            stream: io.BufferedReader = io.BufferedReader(_StandardInput())
+            stream: io.BufferedReader = io.BufferedReader(_Counted())
         elif Path(path).is_dir():
             raise LoglinError(f"{path} is a folder; name a file in it")
         else:
             stream = open(path, "rb")  # noqa: SIM115  the caller closes it
+            if not stream.seekable():
+                stream = io.BufferedReader(_Counted(stream))
         magic = stream.peek(2)[:2]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
+    except ValueError as error:  # a zero byte in the name
+        raise LoglinError(f"cannot read {str(path)!r}: {error}; check the name") from error
     if magic == b"\x1f\x8b":
-        return gzip.open(stream)  # type: ignore[return-value]
+        return io.BufferedReader(_Unpacked(path, stream))  # type: ignore[return-value]
     return stream
 
 
@@ -77,9 +126,12 @@ class ReadAhead(Iterator):
         return item
 
 
-def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[bytes]:
-    """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line)."""
-    rest, to_utf8 = b"", _converter(path, encoding)
+def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bool = True) -> Iterator[bytes]:
+    """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line).
+
+    Lines that are too long are refused and, if blanks part ``tokens``, so are these.
+    """
+    rest, to_utf8, line = b"", _converter(path, encoding), 1
     with open_binary(path) as stream:
         first = True
         while True:
@@ -91,21 +143,29 @@ def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterato
                 _refuse_binary(path, block, encoding)
                 block = block.removeprefix(b"\xef\xbb\xbf")
                 first = False
-            ends, block = not block, rest + to_utf8(block)
+            ends, known, block = not block, len(rest), rest + to_utf8(block)
+            check_runs(path, block, known, line, tokens)
             if ends:
                 break
             end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts)
             rest = block[end:]
+            line += block.count(b"\n", 0, end)
             if end:
                 yield block[:end]
     if block:
         yield block
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
+def read_text(path: str | os.PathLike, encoding: str = "utf-8", remedy: str = NAME_ENCODING) -> str:
     """The whole file as one string."""
-    content = b"".join(read_blocks(path, encoding, b"\n"))
-    refuse_bad_utf8(path, content, 1)
+    blocks, size, most = [], 0, limits().whole
+    for block in read_blocks(path, encoding, b"\n"):
+        blocks.append(block)
+        size += len(block)
+        if size > most:
+            raise LoglinError(f"{path} has more than {most:,} bytes; {raising('whole', most)}")
+    content = b"".join(blocks)
+    refuse_bad_utf8(path, content, 1, remedy)
     return content.decode()
 
 
@@ -146,9 +206,7 @@ def _converter(path, encoding: str) -> Callable[[bytes], bytes]:
     return convert
 
 
-def refuse_bad_utf8(
-    path, text: bytes, first_line: int, remedy: str = "name the encoding, for example --encoding latin-1"
-) -> None:
+def refuse_bad_utf8(path, text: bytes, first_line: int, remedy: str = NAME_ENCODING) -> None:
     """Raise with file and line if ``text`` is not UTF-8."""
     try:
         text.decode()

@@ -19,13 +19,14 @@ from loglin.corpus import sentences as objects
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.formats import Format, LabelColumn, Layout
+from loglin.corpus.limits import check_runs, limits
 from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
 
 def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int, dict]]:
     """(line number, object) for every line that is not blank."""
-    for number, line in text_lines(path, encoding):
+    for number, line in text_lines(path, encoding, tokens=False):
         if not line.strip():
             continue
         try:
@@ -36,6 +37,8 @@ def read(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[tuple[int
             raise LoglinError(f"{path}, line {number}: brackets are nested too deep; write flatter objects") from None
         if not isinstance(value, dict):
             raise LoglinError(f"{path}, line {number}: {line.strip()[:40]!r} is no object; write {{…}}")
+        if len(line) > limits().token:
+            check_runs(path, line.encode(), 0, number)
         if "\\u" in line:
             check_surrogates(value, f"{path}, line {number}")
         yield number, value

@@ -24,6 +24,7 @@ from loglin.errors import LoglinError
 FEW = 20_000  # ways that Python's engine may have to try, 0.2 ms; looking a word up here takes as long
 LONGEST = 10_000  # characters of a pattern
 DEEPEST = 50  # brackets in brackets
+_NESTED = f"brackets are nested more than {DEEPEST} deep; write it with fewer"
 STEPS = 5_000_000  # on one word, two seconds
 LARGEST = 20_000  # parts of a pattern whose counted repetitions are written out
 
@@ -134,7 +135,7 @@ class _Reader:
     def choice(self, depth: int = 0) -> _Part:
         """What stands before the next closing bracket, or before the end."""
         if depth > DEEPEST:
-            raise LoglinError(f"brackets are nested more than {DEEPEST} deep; write it with fewer")
+            raise LoglinError(_NESTED)
         branches: list[list[_Part]] = [[]]
         outside = len(self.flags)
         for token in self.tokens:
@@ -376,7 +377,9 @@ class Pattern:
             re.compile("".join(map(_translated, tokens)))
             plain = any(t.lastgroup == "irregular" for t in tokens)
             self._python = re.compile("".join(_translated(t) if plain or t[0] != "(" else "(?:" for t in tokens))
-        except (re.error, OverflowError, RecursionError) as error:
+        except RecursionError:
+            raise LoglinError(f"the pattern {shown(self.text)} is refused: {_NESTED}") from None
+        except (re.error, OverflowError) as error:
             raise LoglinError(f"the pattern {shown(self.text)} is not a regular expression: {error}") from error
         if any(t.lastgroup in ("flags", "open") and "x" in t[0].partition("<")[0] for t in tokens):
             raise LoglinError(

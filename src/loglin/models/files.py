@@ -45,6 +45,8 @@ def _plain(value: object) -> object:
 def read(path: str | os.PathLike) -> Section:
     """Map a file's arrays (copy on write) after checking that each lies inside the file."""
     try:
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # a pipe may never open
+            raise ValueError("it is a pipe or a device")
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size < 10:
