@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full bench tables lint kernels clean
+.PHONY: demo test test-full fuzz bench tables lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,10 @@ test: $(READY) lint kernels
 
 test-full: $(READY) lint kernels
 	$(PYTEST)
+
+# Random cases of files, options and calls: CASES of them from SEED on, of one KIND if it is given.
+fuzz: $(READY) kernels
+	$(BIN)/python tests/fuzz/run.py --cases $(or $(CASES),100000) --seed $(or $(SEED),1) $(if $(KIND),--kind $(KIND))
 
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py --output docs/benchmarks

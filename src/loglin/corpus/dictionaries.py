@@ -177,7 +177,7 @@ def _merged(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_tag(tag: object, place: str) -> object:
-    if isinstance(tag, str) or (isinstance(tag, int | float) and not isinstance(tag, bool) and math.isfinite(tag)):
+    if isinstance(tag, str) or (type(tag) is int and abs(tag) < 1 << 63) or (type(tag) is float and math.isfinite(tag)):
         return tag
     raise LoglinError(f"{place} has the tag {tag!r}; give strings or numbers")
 

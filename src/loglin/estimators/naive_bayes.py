@@ -72,6 +72,7 @@ class NaiveBayes(Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, or with the conditional objective count and then optimize."""
+        check_kinds(self)
         chosen = JointModel(self.kind, self.alpha, self.objective, self.class_prior)
         X, y = self._checked(X, y)
         check_classification_targets(y)

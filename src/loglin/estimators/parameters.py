@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -44,6 +45,38 @@ class Estimator:
         usual = inspect.signature(type(self).__init__).parameters
         given = {k: v for k, v in Estimator.get_params(self).items() if repr(v) != repr(usual[k].default)}
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+_KINDS: dict[str, tuple[type, ...]] = {  # by the words of annotations
+    "bool": (bool, np.bool_),
+    "int": (int, np.integer),
+    "float": (int, float, np.integer, np.floating),
+    "str": (str,),
+    "None": (type(None),),
+    "os.PathLike": (os.PathLike,),
+    "Mapping": (Mapping,),
+    "Callable": (Callable,),  # type: ignore[dict-item]
+    "Sequence": (Sequence, np.ndarray),
+}
+
+
+@cache
+def _kinds(estimator: type) -> dict[str, tuple[str, tuple[type, ...]]]:
+    """The kinds of values that the parameters of an estimator take, as written and as types, where these say it all."""
+    found = {}
+    for name, parameter in inspect.signature(estimator).parameters.items():
+        words = [word.partition("[")[0].strip() for word in str(parameter.annotation).split("|")]
+        if all(word in _KINDS for word in words):
+            found[name] = (" or ".join(words), tuple(kind for word in words for kind in _KINDS[word]))
+    return found
+
+
+def check_kinds(estimator: Any) -> None:
+    """Refuse a parameter whose value is of a kind that it never takes."""
+    for name, (words, kinds) in _kinds(type(estimator)).items():
+        value = getattr(estimator, name)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and int not in kinds):
+            raise LoglinError(f"{name} is {value!r}; give {words}")
 
 
 def require_fitted(estimator: Any) -> None:
@@ -88,6 +121,7 @@ class WithCriterion:
 
     def chosen_criterion(self) -> Criterion:
         """The criterion as an object, with all settings."""
+        check_kinds(self)
         from loglin.criteria.registry import criterion
 
         found = criterion(self.criterion, self.structure, self.settings)
