@@ -121,6 +121,8 @@ class TreeDecoder:
         return [parses for batch in self._batches(sentences) for parses in self._listed(batch, n)]
 
     def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterable[list[list[str]]]:
+        if isinstance(sentences, str) or not isinstance(sentences, Iterable):
+            raise LoglinError(f"{sentences!r} is no list of sentences; give lists of words")
         checked = [checked_words(s, number) for number, s in enumerate(sentences)]
         for b in range(0, len(checked), BATCH):
             yield checked[b : b + BATCH]

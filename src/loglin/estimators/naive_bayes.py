@@ -16,7 +16,7 @@ from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.estimators.classifier import Classifier
 from loglin.estimators.maxent import MaxEnt
-from loglin.estimators.parameters import by_label, plain
+from loglin.estimators.parameters import by_label, check_kinds, plain
 from loglin.features.design import Design
 from loglin.generative import naive_bayes
 from loglin.models.chain import Model

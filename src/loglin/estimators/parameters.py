@@ -47,36 +47,25 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
 
-_KINDS: dict[str, tuple[type, ...]] = {  # by the words of annotations
-    "bool": (bool, np.bool_),
-    "int": (int, np.integer),
-    "float": (int, float, np.integer, np.floating),
-    "str": (str,),
-    "None": (type(None),),
-    "os.PathLike": (os.PathLike,),
-    "Mapping": (Mapping,),
-    "Callable": (Callable,),  # type: ignore[dict-item]
-    "Sequence": (Sequence, np.ndarray),
-}
+_SIMPLE = frozenset({"bool", "int", "float", "str", "None"})  # words of annotations
 
 
 @cache
-def _kinds(estimator: type) -> dict[str, tuple[str, tuple[type, ...]]]:
-    """The kinds of values that the parameters of an estimator take, as written and as types, where these say it all."""
-    found = {}
-    for name, parameter in inspect.signature(estimator).parameters.items():
-        words = [word.partition("[")[0].strip() for word in str(parameter.annotation).split("|")]
-        if all(word in _KINDS for word in words):
-            found[name] = (" or ".join(words), tuple(kind for word in words for kind in _KINDS[word]))
-    return found
+def _simple(estimator: Callable) -> dict[str, bool]:
+    """The parameters of an estimator that take words, numbers or nothing, and whether each is a flag."""
+    given = inspect.signature(estimator).parameters.items()
+    words = {name: {word.strip() for word in str(parameter.annotation).split("|")} for name, parameter in given}
+    return {name: found == {"bool"} for name, found in words.items() if found <= _SIMPLE}
 
 
 def check_kinds(estimator: Any) -> None:
-    """Refuse a parameter whose value is of a kind that it never takes."""
-    for name, (words, kinds) in _kinds(type(estimator)).items():
+    """Refuse a list or another object where a parameter takes a word or a number, before anything compares it."""
+    for name, flag in _simple(type(estimator)).items():  # type: ignore[arg-type]
         value = getattr(estimator, name)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and int not in kinds):
-            raise LoglinError(f"{name} is {value!r}; give {words}")
+        if flag and not isinstance(value, int | np.bool_ | np.integer):
+            raise LoglinError(f"{name} is {value!r}; give True or False")
+        if not isinstance(value, str | int | float | np.generic | None):
+            raise LoglinError(f"{name} is {value!r}; give a word or a number, as its documentation says")
 
 
 def require_fitted(estimator: Any) -> None:
