@@ -156,10 +156,12 @@ def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bo
         yield block
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8", remedy: str = NAME_ENCODING) -> str:
-    """The whole file as one string."""
+def read_text(
+    path: str | os.PathLike, encoding: str = "utf-8", remedy: str = NAME_ENCODING, tokens: bool = True
+) -> str:
+    """The whole file as one string; ``tokens`` as in ``read_blocks``."""
     blocks, size, most = [], 0, limits().whole
-    for block in read_blocks(path, encoding, b"\n"):
+    for block in read_blocks(path, encoding, b"\n", tokens=tokens):
         blocks.append(block)
         size += len(block)
         if size > most:
