@@ -24,8 +24,8 @@ from typing import Any
 
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.files import read_text
-from loglin.corpus.limits import check_runs
 from loglin.corpus.jsonlines import check_surrogates
+from loglin.corpus.limits import check_runs
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 
