@@ -12,6 +12,7 @@ import numpy as np
 
 from fuzz import prepared, wild
 from loglin.cli import examples
+from loglin.cli.parsing import words_of
 from loglin.corpus import dictionaries, formats, plaintext, trees
 from loglin.grammars import files as grammars
 
@@ -80,7 +81,7 @@ def _text(rng: random.Random) -> None:
 
 def _trees(rng: random.Random) -> None:
     for tree in trees.read_trees(_written(rng, "trees", "trees")):
-        words = trees.words_of(tree) if hasattr(trees, "words_of") else []
+        words = words_of(tree)
         if 0 < len(words) < 9:
             prepared.parser().parse([words])
 
