@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full faults bench tables lint kernels clean
+.PHONY: demo test test-full faults fuzz bench tables lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,10 @@ SIGNALS ?= 1000
 SEED ?= 0
 faults: $(READY) kernels
 	$(BIN)/python tests/faults/run.py --kills $(KILLS) --signals $(SIGNALS) --seed $(SEED)
+
+# Random cases of files, options and calls: CASES of them from SEED on, of one KIND if it is given.
+fuzz: $(READY) kernels
+	$(BIN)/python tests/fuzz/run.py --cases $(or $(CASES),100000) --seed $(or $(SEED),1) $(if $(KIND),--kind $(KIND))
 
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py --output docs/benchmarks

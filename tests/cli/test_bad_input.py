@@ -8,8 +8,6 @@ import json
 import os
 import pickle
 import subprocess
-import tempfile
-import time
 import zipfile
 
 import pytest

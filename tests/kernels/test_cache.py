@@ -56,6 +56,54 @@ def test_xdg_folders_that_are_none(places, monkeypatch, tmp_path, value):
     assert cache.root() == places[0] / ".cache/loglin"
 
 
+@pytest.mark.parametrize("name", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])
+@pytest.mark.parametrize("value", ["", ".", "relative/folder"])
+def test_nothing_is_read_from_where_we_are(places, monkeypatch, tmp_path, name, value):
+    (tmp_path / "here/relative/folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv(name, value)
+    assert cache.root().is_absolute()
+    assert not cache.root().is_relative_to(tmp_path / "here")
+
+
+@pytest.mark.parametrize("value", [".", "relative"])
+def test_temporary_files_where_we_are(places, monkeypatch, tmp_path, value):
+    (tmp_path / "relative").mkdir()
+    monkeypatch.chdir(tmp_path)
+    closed(monkeypatch, places[0])
+    monkeypatch.setenv("TMPDIR", value)
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path / value))
+    assert cache.root() != tmp_path / value / f"loglin-{os.getuid()}"  # which others know beforehand
+    assert list(cache.root().iterdir()) == []
+
+
+def test_a_user_without_a_home(places, monkeypatch):
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(cache.os.path, "expanduser", lambda path: path)  # as where the system does not know the user
+    assert cache.root() == places[1] / f"loglin-{os.getuid()}"
+    assert cache.folder("vectors").parent == cache.root()
+
+
+@pytest.mark.parametrize(("mode", "kept"), [(0o777, False), (0o757, False), (0o1777, True), (0o755, True)])
+def test_folders_that_others_could_put_elsewhere(tmp_path, mode, kept):
+    folder = tmp_path / "parent/inside/loglin"
+    folder.mkdir(parents=True, mode=0o700)
+    (tmp_path / "parent").chmod(mode)
+    assert cache.safe(folder) is kept
+    (tmp_path / "link").symlink_to(tmp_path / "parent/inside")
+    assert cache.safe(tmp_path / "link/loglin") is kept  # where it really lies counts
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() != 0, reason="only root can give folders away")
+@pytest.mark.parametrize("given", ["parent", "parent/loglin"])
+def test_folders_of_others(tmp_path, given):
+    folder = tmp_path / "parent/loglin"
+    folder.mkdir(parents=True, mode=0o700)
+    assert cache.safe(folder)
+    os.chown(tmp_path / given, 12345, 12345)
+    assert not cache.safe(folder)
+
+
 def test_folders_that_are_chosen(places, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache.root() == tmp_path / "xdg/loglin"

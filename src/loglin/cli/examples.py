@@ -74,7 +74,7 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[list[Example]
 
     read = jsonlines.examples if kind == JSON else svmlight.read
     numbers, kinds = count(1), set[tuple[bool, bool]]()
-    for lines in line_blocks(path, encoding, b"\n"):
+    for lines in line_blocks(path, encoding, b"\n", tokens=False):
         pairs: Iterable[tuple] = read(path, encoding, lines)
         yield from batches(_checked(path, zip(pairs, numbers, strict=False), kinds), EXAMPLES_AT_ONCE)
 

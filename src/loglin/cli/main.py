@@ -37,6 +37,29 @@ _COMMANDS = {
 }
 
 
+def _set_limits(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        from loglin.corpus.limits import VARIABLE, parse
+
+        parse(value)
+        os.environ[VARIABLE] = value
+
+
+def _add_limits(command: click.Command) -> None:
+    """Give a command, or all commands of a group, the option that raises limits, once."""
+    for one in command.commands.values() if isinstance(command, click.Group) else [command]:
+        if any(param.name == "limits" for param in one.params):
+            continue
+        option = click.Option(
+            ["--limits"],
+            metavar="NAME=NUMBER,…",
+            expose_value=False,
+            callback=_set_limits,
+            help="Read larger files than by default: line=1G,token=1M,columns=9999,expansion=999,whole=1T.",
+        )
+        one.params.append(option)
+
+
 class _Lazy(click.Group):
     """A group whose commands are imported when they are called."""
 
@@ -47,7 +70,9 @@ class _Lazy(click.Group):
         if name not in _COMMANDS:
             return None
         module = importlib.import_module(f"loglin.cli.{_COMMANDS[name][0]}")
-        return module.COMMANDS[name]
+        command = module.COMMANDS[name]
+        _add_limits(command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -84,7 +84,7 @@ def _is_model(path: str) -> bool:
     """Whether a file is a grammar by its name or begins as models do: the length of a header, then JSON."""
     if path.removesuffix(".gz").endswith(GRAMMARS):
         return True
-    if os.path.isdir(path) or path == "-":
+    if not os.path.isfile(path):  # a pipe can be read only once
         return False
     try:
         with open(path, "rb") as stream:

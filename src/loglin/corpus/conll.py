@@ -12,6 +12,7 @@ import numpy as np
 from loglin.corpus.columns import Corpus, concatenate, encode_slices
 from loglin.corpus.files import read_blocks, refuse_bad_utf8, until_mistake
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
+from loglin.corpus.limits import limits, raising
 from loglin.corpus.tagged import LabeledText
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
@@ -78,6 +79,9 @@ def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
     for text in read_blocks(path, encoding, b"\n\n", b"\n\r\n"):
         if not n_columns:
             n_columns, tabs = _shape(text)
+            most = limits().columns
+            if n_columns > most:
+                raise LoglinError(f"{path} has {n_columns:,} columns in its first line; {raising('columns', most)}")
         yield from until_mistake(text, partial(_scan, str(path), n_columns, tabs, line))
         line += text.count(b"\n")
 

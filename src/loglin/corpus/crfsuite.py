@@ -60,15 +60,15 @@ def _attribute(field: str, place: str) -> tuple[str, float]:
     return name, number
 
 
-def text_lines(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Line]:
-    """Numbered lines of a text file, without their ends."""
-    return chain.from_iterable(line_blocks(path, encoding, b"\n"))
+def text_lines(path: str | os.PathLike, encoding: str = "utf-8", tokens: bool = True) -> Iterator[Line]:
+    """Numbered lines of a text file, without their ends; ``tokens`` as in ``read_blocks``."""
+    return chain.from_iterable(line_blocks(path, encoding, b"\n", tokens=tokens))
 
 
-def line_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[Iterator[Line]]:
+def line_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bool = True) -> Iterator[Iterator[Line]]:
     """The same lines in blocks that end behind one of ``cuts``, as they come (files.read_blocks)."""
     first = 1
-    for block in read_blocks(path, encoding, *cuts):
+    for block in read_blocks(path, encoding, *cuts, tokens=tokens):
         yield _numbered(path, block, first)
         first += block.count(b"\n")
 

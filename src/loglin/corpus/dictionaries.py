@@ -25,6 +25,7 @@ from typing import Any
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.files import read_text
 from loglin.corpus.jsonlines import check_surrogates
+from loglin.corpus.limits import check_runs
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
 
@@ -48,7 +49,7 @@ class Entries:
 def read(path: str | os.PathLike, encoding: str = "utf-8") -> Entries:
     """Read a dictionary file; a mistake is reported with its line."""
     if _is_json(path):
-        found = _from_json(read_text(path, encoding), str(path))
+        found = _from_json(read_text(path, encoding, tokens=False), str(path))
     else:
         found = Entries()
         for number, line in text_lines(path, encoding):
@@ -143,10 +144,13 @@ def _from_json(text: str, path: str) -> Entries:
         raise LoglinError(
             f'{path}, line {error.lineno}: not JSON ({error.msg}); write {{"word": ["tag", …], …}}'
         ) from None
+    except ValueError as error:  # numbers of thousands of digits
+        raise LoglinError(f'{path}: not JSON ({error}); write {{"word": ["tag", …], …}}') from None
     except RecursionError:
         raise LoglinError(f'{path}: brackets are nested too deep; write {{"word": ["tag", …], …}}') from None
     if not isinstance(value, dict):
         raise LoglinError(f'{path} is no object; write {{"word": ["tag", …], …}}')
+    check_runs(path, text.encode(), 0, 1)
     check_surrogates(value, path)
     whole = value if isinstance(value.get("words"), dict) else {"words": value}
     tags, unknown = whole.get("tags", []), whole.get("unknown", "all")
@@ -177,7 +181,7 @@ def _merged(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _json_tag(tag: object, place: str) -> object:
-    if isinstance(tag, str) or (isinstance(tag, int | float) and not isinstance(tag, bool) and math.isfinite(tag)):
+    if isinstance(tag, str) or (type(tag) is int and abs(tag) < 1 << 63) or (type(tag) is float and math.isfinite(tag)):
         return tag
     raise LoglinError(f"{place} has the tag {tag!r}; give strings or numbers")
 

@@ -18,29 +18,47 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from loglin.corpus.limits import check_runs, limits, raising
 from loglin.errors import LoglinError
 
+NAME_ENCODING = "name the encoding, for example --encoding latin-1"
+FREELY = 64 << 20  # bytes that any gzipped file may have
 BLOCK = 1 << 23  # bytes read at a time: bounds the memory of streaming readers
 AT_ONCE = 1 << 20  # bytes asked of the system at a time
 PATIENCE = 0.02  # seconds for which a block waits for more: a program that writes as fast as it can fills it
 Item = TypeVar("Item")
 
 
-class _StandardInput(io.RawIOBase):
-    """Standard input, which closing this does not close."""
+class _Counted(io.RawIOBase):
+    """A stream that cannot seek and says how far it was read; closing this does not close standard input."""
+
+    def __init__(self, stream: BinaryIO | None = None):
+        self._stream, self._read = stream, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        if sys.stdin is None:
-            raise LoglinError("standard input is closed; name a file")
-        data = sys.stdin.buffer.read1(len(buffer))  # type: ignore[union-attr]
+        stream = self._stream
+        if stream is None:
+            if sys.stdin is None:
+                raise LoglinError("standard input is closed; name a file")
+            stream = sys.stdin.buffer
+        data = stream.read1(len(buffer))  # type: ignore[union-attr]
         buffer[: len(data)] = data
+        self._read += len(data)
         return len(data)
 
     def fileno(self) -> int:
-        return sys.stdin.fileno()
+        return (sys.stdin if self._stream is None else self._stream).fileno()
+
+    def tell(self) -> int:
+        return self._read
+
+    def close(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+        super().close()
 
 
 class _Prompt:
@@ -50,20 +68,55 @@ class _Prompt:
         self.read, self.fileno = stream.read1, stream.fileno
 
 
+class _Unpacked(io.RawIOBase):
+    """What a gzipped stream holds, refused where it is very much more than the stream has."""
+
+    def __init__(self, path: str | os.PathLike, stream: io.BufferedReader):
+        self._path, self._packed, self._read = path, stream, 0
+        self._gzip = gzip.GzipFile(fileobj=_Prompt(stream))  # type: ignore[call-overload]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        data = self._gzip.read1(len(buffer))
+        buffer[: len(data)] = data
+        self._read += len(data)
+        most = limits().expansion
+        if self._read > FREELY and self._read > most * self._packed.tell():
+            raise LoglinError(
+                f"{self._path} unpacks to more than {most} times its size, {self._read:,} bytes so far; "
+                f"{raising('expansion', most)}"
+            )
+        return len(data)
+
+    def fileno(self) -> int:
+        return self._packed.fileno()
+
+    def close(self) -> None:
+        self._gzip.close()
+        self._packed.close()
+        super().close()
+
+
 def open_binary(path: str | os.PathLike) -> BinaryIO:
     """Open for reading; gzip is told by its first two bytes, not by the name."""
     try:
         if str(path) == "-":
-            stream: io.BufferedReader = io.BufferedReader(_StandardInput())
+            stream: io.BufferedReader = io.BufferedReader(_Counted())
         elif Path(path).is_dir():
             raise LoglinError(f"{path} is a folder; name a file in it")
         else:
             stream = open(path, "rb")  # noqa: SIM115  the caller closes it
+            if not stream.seekable():
+                stream = io.BufferedReader(_Counted(stream))
         magic = stream.peek(2)[:2]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
+    except ValueError as error:  # a zero byte in the name
+        raise LoglinError(f"cannot read {str(path)!r}: {error}; check the name") from error
     if magic == b"\x1f\x8b":
-        return gzip.GzipFile(fileobj=_Prompt(stream), mode="rb")  # type: ignore[call-overload]
+        return io.BufferedReader(_Unpacked(path, stream))  # type: ignore[return-value]
     return stream
 
 
@@ -94,20 +147,23 @@ class ReadAhead(Iterator):
         return item
 
 
-def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes) -> Iterator[bytes]:
+def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bool = True) -> Iterator[bytes]:
     """The file as UTF-8 bytes in blocks that end behind one of ``cuts`` (a newline or a blank line).
 
-    A block is no longer than BLOCK, if it is cut, and comes sooner where more of the input is not there yet.
+    A block is no longer than BLOCK, if it is cut, and comes sooner where more of the input is not there yet. Lines that
+    are too long are refused and, if blanks part ``tokens``, so are these.
     """
-    rest, to_utf8, first = b"", _converter(path, encoding), True
+    rest, to_utf8, first, line = b"", _converter(path, encoding), True, 1
     for read in itertools.chain(_arriving(path), [b""]):
         if first:
             _refuse_binary(path, read, encoding)
             read = read.removeprefix(b"\xef\xbb\xbf")
             first = False
-        block = rest + to_utf8(read)
+        known, block = len(rest), rest + to_utf8(read)
+        check_runs(path, block, known, line, tokens)
         end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts) if read else len(block)
         rest = block[end:]
+        line += block.count(b"\n", 0, end)
         if end:
             yield block[:end]
 
@@ -182,10 +238,18 @@ def _refused(content: bytes, parse: Callable[[bytes], object]) -> bool:
     return False
 
 
-def read_text(path: str | os.PathLike, encoding: str = "utf-8") -> str:
-    """The whole file as one string."""
-    content = b"".join(read_blocks(path, encoding, b"\n"))
-    refuse_bad_utf8(path, content, 1)
+def read_text(
+    path: str | os.PathLike, encoding: str = "utf-8", remedy: str = NAME_ENCODING, tokens: bool = True
+) -> str:
+    """The whole file as one string; ``tokens`` as in ``read_blocks``."""
+    blocks, size, most = [], 0, limits().whole
+    for block in read_blocks(path, encoding, b"\n", tokens=tokens):
+        blocks.append(block)
+        size += len(block)
+        if size > most:
+            raise LoglinError(f"{path} has more than {most:,} bytes; {raising('whole', most)}")
+    content = b"".join(blocks)
+    refuse_bad_utf8(path, content, 1, remedy)
     return content.decode()
 
 
@@ -226,9 +290,7 @@ def _converter(path, encoding: str) -> Callable[[bytes], bytes]:
     return convert
 
 
-def refuse_bad_utf8(
-    path, text: bytes, first_line: int, remedy: str = "name the encoding, for example --encoding latin-1"
-) -> None:
+def refuse_bad_utf8(path, text: bytes, first_line: int, remedy: str = NAME_ENCODING) -> None:
     """Raise with file and line if ``text`` is not UTF-8."""
     try:
         text.decode()

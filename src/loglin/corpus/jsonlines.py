@@ -19,6 +19,7 @@ from loglin.corpus import sentences as objects
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.crfsuite import Line, line_blocks, text_lines
 from loglin.corpus.formats import Format, LabelColumn, Layout
+from loglin.corpus.limits import check_runs, limits
 from loglin.corpus.tagged import LabeledText, holds_attributes
 from loglin.errors import LoglinError
 
@@ -27,7 +28,7 @@ def read(
     path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
 ) -> Iterator[tuple[int, dict]]:
     """(line number, object) for every line that is not blank; of ``lines`` if these have been read."""
-    for number, line in lines or text_lines(path, encoding):
+    for number, line in lines or text_lines(path, encoding, tokens=False):
         if not line.strip():
             continue
         try:
@@ -38,6 +39,8 @@ def read(
             raise LoglinError(f"{path}, line {number}: brackets are nested too deep; write flatter objects") from None
         if not isinstance(value, dict):
             raise LoglinError(f"{path}, line {number}: {line.strip()[:40]!r} is no object; write {{…}}")
+        if len(line) > limits().token:
+            check_runs(path, line.encode(), 0, number)
         if "\\u" in line:
             check_surrogates(value, f"{path}, line {number}")
         yield number, value
@@ -153,7 +156,7 @@ class JSONLines(Format):
         return from_sentences(found, path)
 
     def stretches(self, path: str, encoding: str) -> Iterator[objects.Batch]:
-        for lines in line_blocks(path, encoding, b"\n"):
+        for lines in line_blocks(path, encoding, b"\n", tokens=False):
             yield from objects.batches(path, sentences(path, encoding, lines))
 
 

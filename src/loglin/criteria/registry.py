@@ -40,7 +40,9 @@ def criteria(structure: str) -> dict[str, type[Criterion]]:
 
 def named(name: str, structure: str) -> type[Criterion] | None:
     """The criterion of that name for a structure, if there is one."""
-    module = str(name).replace("-", "_")
+    if not isinstance(name, str):
+        return None
+    module = name.replace("-", "_")
     if (structure, name) not in REGISTRY and module in _modules():
         importlib.import_module(f"loglin.criteria.{module}")
     return REGISTRY.get((structure, name)) or criteria(structure).get(name)

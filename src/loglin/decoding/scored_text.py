@@ -22,7 +22,13 @@ from loglin.kernels.ranked import rank_sentences
 from loglin.kernels.scaled import sum_sentences
 from loglin.structures.chain import Chain
 from loglin.structures.links import Steps
-from loglin.structures.local import check_precise, checked_scores, checked_shares, shifted_scores
+from loglin.structures.local import (
+    check_precise,
+    checked_count,
+    checked_scores,
+    checked_shares,
+    shifted_scores,
+)
 from loglin.threads import Threads, chunks_by_size
 
 if TYPE_CHECKING:
@@ -104,8 +110,7 @@ class ScoredText:
 
     def _ranked(self, k: int, steps: Steps) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The best sequences, (k, tokens), their scores, (sentences, k), and how many there are, (sentences,)."""
-        if k < 0:
-            raise LoglinError(f"Cannot list {k} sequences; give a number of at least 0.")
+        k = checked_count(k, "sequences")
         offsets, scores, n = self.design.offsets, self._limited_scores, self.design.n_sentences
         most = self.decoder.index.n_labels ** int(np.diff(offsets).max(initial=0))  # more sequences there are not
         labels = np.empty((min(k, most), self.design.n_tokens), np.int64)

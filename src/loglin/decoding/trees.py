@@ -21,7 +21,7 @@ from loglin.grammars.symbols import base_label
 from loglin.kernels.forest_scores import Scores
 from loglin.models.parser import ParserModel
 from loglin.structures.forest import Derivation, Forests, cell, chart_bytes, max_recall
-from loglin.structures.local import check_precise
+from loglin.structures.local import check_precise, checked_count
 from loglin.threads import Threads
 
 MEMORY = 2**30  # bytes that the chart of one sentence may take
@@ -117,11 +117,12 @@ class TreeDecoder:
 
     def nbest(self, sentences: Sequence[Sequence[str]], n: int) -> list[list[Parse]]:
         """The n best different trees of every sentence with their probabilities."""
-        if n < 1:
-            raise LoglinError(f"cannot list {n} trees; give a number of at least 1")
+        n = checked_count(n, "trees", 1)
         return [parses for batch in self._batches(sentences) for parses in self._listed(batch, n)]
 
     def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterable[list[list[str]]]:
+        if isinstance(sentences, str) or not isinstance(sentences, Iterable):
+            raise LoglinError(f"{sentences!r} is no list of sentences; give lists of words")
         checked = [checked_words(s, number) for number, s in enumerate(sentences)]
         for b in range(0, len(checked), BATCH):
             yield checked[b : b + BATCH]
@@ -194,7 +195,7 @@ class TreeDecoder:
     def sample(self, sentence: Sequence[str], n: int, rng: np.random.Generator) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""
         words = checked_words(sentence, 0)
-        drawn = self.model.forests([words]).sample(0, n, self.model.scores([words]), rng)
+        drawn = self.model.forests([words]).sample(0, checked_count(n, "trees"), self.model.scores([words]), rng)
         return [self._tree(d.nodes, words) for d in drawn]
 
     # ------------------------------------------------------------------ from charts to trees

@@ -21,6 +21,7 @@ from loglin.models.language import PredictorModel
 from loglin.models.next_word import NextWordModel
 from loglin.optimize.run import Run, check_whole
 from loglin.problems.histories import HistoryProblem, LanguageOptions
+from loglin.structures.local import checked_count
 from loglin.threads import Threads
 from loglin.training.cache import require_sentences, with_cache
 from loglin.training.fit import fit
@@ -275,7 +276,7 @@ class LanguageModel(WithCriterion, Estimator):
         rng = np.random.default_rng(seed)
         earlier, begun = _begun(history)
         sentences = []
-        for _ in range(n):
+        for _ in range(checked_count(n, "sentences")):
             sentence = list(begun)
             while len(sentence) < max_length:
                 log_p = self._distribution(earlier, sentence)

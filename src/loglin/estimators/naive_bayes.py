@@ -16,7 +16,7 @@ from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.estimators.classifier import Classifier
 from loglin.estimators.maxent import MaxEnt
-from loglin.estimators.parameters import by_label, plain
+from loglin.estimators.parameters import by_label, check_kinds, plain
 from loglin.features.design import Design
 from loglin.generative import naive_bayes
 from loglin.models.chain import Model
@@ -72,6 +72,7 @@ class NaiveBayes(Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, or with the conditional objective count and then optimize."""
+        check_kinds(self)
         chosen = JointModel(self.kind, self.alpha, self.objective, self.class_prior)
         X, y = self._checked(X, y)
         check_classification_targets(y)

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -44,6 +45,27 @@ class Estimator:
         usual = inspect.signature(type(self).__init__).parameters
         given = {k: v for k, v in Estimator.get_params(self).items() if repr(v) != repr(usual[k].default)}
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+
+_SIMPLE = frozenset({"bool", "int", "float", "str", "None"})  # words of annotations
+
+
+@cache
+def _simple(estimator: Callable) -> dict[str, bool]:
+    """The parameters of an estimator that take words, numbers or nothing, and whether each is a flag."""
+    given = inspect.signature(estimator).parameters.items()
+    words = {name: {word.strip() for word in str(parameter.annotation).split("|")} for name, parameter in given}
+    return {name: found == {"bool"} for name, found in words.items() if found <= _SIMPLE}
+
+
+def check_kinds(estimator: Any) -> None:
+    """Refuse a list or another object where a parameter takes a word or a number, before anything compares it."""
+    for name, flag in _simple(type(estimator)).items():  # type: ignore[arg-type]
+        value = getattr(estimator, name)
+        if flag and not isinstance(value, int | np.bool_ | np.integer):
+            raise LoglinError(f"{name} is {value!r}; give True or False")
+        if not isinstance(value, str | int | float | np.generic | None):
+            raise LoglinError(f"{name} is {value!r}; give a word or a number, as its documentation says")
 
 
 def require_fitted(estimator: Any) -> None:
@@ -88,6 +110,7 @@ class WithCriterion:
 
     def chosen_criterion(self) -> Criterion:
         """The criterion as an object, with all settings."""
+        check_kinds(self)
         from loglin.criteria.registry import criterion
 
         found = criterion(self.criterion, self.structure, self.settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -218,7 +219,11 @@ class Parser(WithCriterion, Estimator):
     def explain(self, sentence: Sequence[str], span: tuple[int, int]) -> SpanExplanation:
         """Why the words from span[0] up to span[1] are what they are."""
         require_fitted(self)
-        return self.decoder_.explain(sentence, *span)
+        try:
+            begin, end = map(operator.index, span)
+        except (TypeError, ValueError):
+            raise LoglinError(f"the span is {span!r}; give two whole numbers, such as (0, 2)") from None
+        return self.decoder_.explain(sentence, begin, end)
 
     def sample(self, sentence: Sequence[str], n: int = 1, seed: int | None = None) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""

@@ -14,6 +14,7 @@ import string
 from functools import lru_cache
 
 from loglin.errors import LoglinError
+from loglin.features.patterns import Pattern
 
 _CLASSES = {
     "a": "A-Za-z",
@@ -31,17 +32,17 @@ Part = tuple[str, str]  # one byte or class of a pattern, and how often: "", "?"
 
 
 @lru_cache
-def compile_bytes(pattern: str) -> re.Pattern[bytes]:
-    """A pattern of Wapiti as one of Python on bytes."""
+def compile_bytes(pattern: str) -> Pattern:
+    """A pattern of Wapiti as one of Python on characters that stand for bytes."""
     parts, starts, ends = _parsed(pattern)
     how_often = {"*": "*?", "?": "?", "": ""}
     translated = "".join(_one(one) + how_often[times] for one, times in parts)
-    return re.compile((r"\A" * starts + translated + r"\Z" * ends).encode("latin-1"), re.DOTALL)
+    return Pattern("(?s)" + r"\A" * starts + translated + r"\Z" * ends, pattern)
 
 
 def _parsed(pattern: str) -> tuple[list[Part], bool, bool]:
     """The parts of a pattern, and whether it stands at a word's start and at its end."""
-    text = pattern.encode("utf-8", "surrogatepass").decode("latin-1")  # a byte each
+    text = _bytes_of(pattern)
     parts = re.findall(r"(\\.|.)([*?]?)", text.removeprefix("^"), re.DOTALL)
     ends = parts[-1:] == [("$", "")]
     parts = parts[:-1] if ends else parts
@@ -64,54 +65,53 @@ def _one(text: str) -> str:
 
 
 @lru_cache
-def _miscounted(pattern: str) -> list[tuple[re.Pattern[bytes], str]] | None:
+def _miscounted(pattern: str) -> list[tuple[re.Pattern, str]] | None:
     """The parts of a pattern whose matches Wapiti can count too long: a plain part behind an optional one."""
     parts, _, _ = _parsed(pattern)
     behind = [times for _, times in parts][next((i for i, (_, t) in enumerate(parts) if t == "?"), len(parts)) :]
     if "" not in behind:
         return None
-    return [(re.compile(_one(one).encode("latin-1"), re.DOTALL), times) for one, times in parts]
+    return [(re.compile(_one(one), re.DOTALL), times) for one, times in parts]
 
 
-def _length(parts: list[tuple[re.Pattern[bytes], str]], ends: bool, word: bytes, at: int, n: int) -> tuple[bool, int]:
-    """Whether the parts match from a byte on, and how many bytes Wapiti 1.5.0 then counts, n before.
+def _length(parts: list[tuple[re.Pattern, str]], ends: bool, word: str) -> int:
+    """How many bytes Wapiti 1.5.0 counts in the match that begins with the word.
 
-    Plain parts that were tried behind an optional part stay counted when that part is taken back.
+    Plain parts that were tried behind an optional part stay counted when that part is taken back. From the last part to
+    the first, and from every byte: whether the parts from there match, and how many bytes they count.
     """
-    if not parts:
-        return not ends or at == len(word), n
-    (one, times), rest = parts[0], parts[1:]
-    if times == "*":
-        while True:
-            found, counted = _length(rest, ends, word, at, n)
-            if found or not one.match(word, at):
-                return found, counted if found else n + 1
-            at, n = at + 1, n + 1
-    if times == "?":
-        if one.match(word, at):
-            found, n = _length(rest, ends, word, at + 1, n + 1)
-            if found:
-                return True, n
-            n -= 1
-        return _length(rest, ends, word, at, n)
-    return _length(rest, ends, word, at + 1, n + 1) if one.match(word, at) else (False, n + 1)
+    places = range(len(word), -1, -1)
+    behind = [(not ends or at == len(word), 0) for at in range(len(word) + 1)]
+    for one, times in reversed(parts):
+        here = behind.copy()
+        for at in places:
+            taken = one.match(word, at) is not None
+            if times == "*" and not behind[at][0]:
+                here[at] = (here[at + 1][0], here[at + 1][1] + 1) if taken else (False, 1)
+            elif times == "?" and taken:
+                found, counted = behind[at + 1]
+                here[at] = (True, counted + 1) if found else (behind[at][0], behind[at][1] + counted)
+            elif times == "":
+                here[at] = (behind[at + 1][0], behind[at + 1][1] + 1) if taken else (False, 1)
+        behind = here
+    return behind[0][1]
 
 
 def test(pattern: str, word: str) -> str:
     """Whether the pattern is found in the word: true or false."""
-    return str(compile_bytes(pattern).search(_encoded(word)) is not None).lower()
+    return str(compile_bytes(pattern).span(_bytes_of(word)) is not None).lower()
 
 
 def match(pattern: str, word: str) -> str:
     """The first bytes of the word that match, or nothing; a character that is cut is written as \\xff."""
-    encoded = _encoded(word)
-    found = compile_bytes(pattern).search(encoded)
-    if found is None:
+    encoded = _bytes_of(word)
+    span = compile_bytes(pattern).span(encoded)
+    if span is None:
         return ""
-    begin, end = found.span()
+    begin, end = span
     if (parts := _miscounted(pattern)) is not None:
-        end = begin + _length(parts, _parsed(pattern)[2], encoded, begin, 0)[1]
-    return encoded[begin:end].decode("utf-8", "backslashreplace")
+        end = begin + _length(parts, _parsed(pattern)[2], encoded[begin:])
+    return encoded[begin:end].encode("latin-1").decode("utf-8", "backslashreplace")
 
 
 def ascii_lower(word: str) -> str:
@@ -119,5 +119,6 @@ def ascii_lower(word: str) -> str:
     return word.translate(_ASCII_LOWER)
 
 
-def _encoded(word: str) -> bytes:
-    return word.encode("utf-8", "surrogatepass")
+def _bytes_of(word: str) -> str:
+    """A character for each byte of a word in UTF-8."""
+    return word.encode("utf-8", "surrogatepass").decode("latin-1")

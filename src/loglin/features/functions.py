@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
 
-from loglin.errors import LoglinError
 from loglin.features import bytewise
+from loglin.features.patterns import compile_pattern
 
 
 def identity(word: str) -> str:
@@ -75,20 +74,6 @@ FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "rare": (nothing, 1),
 }
 
-# Wapiti's character classes, where they differ from Python's
-_WAPITI = {"a": r"[^\W\d_]", "l": "[a-z]", "u": "[A-Z]", "p": r"[^\w\s]|_", "w": r"[^\W_]"}
-
-
-@lru_cache
-def compile_pattern(pattern: str) -> re.Pattern:
-    """A Wapiti pattern as a Python one: ``\\a \\l \\u \\p \\w`` are letter, lower, upper, punctuation, alphanumeric."""
-    translated = re.sub(r"\\(.)", lambda m: f"(?:{_WAPITI[m[1]]})" if m[1] in _WAPITI else m[0], pattern)
-    try:
-        return re.compile(translated)
-    except re.error as error:
-        raise LoglinError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
-
-
 # What a template with like=wapiti has in place of %X, %t, %m and %M.
 _BYTEWISE: dict[str, Callable[..., str]] = {
     "ascii-lower": bytewise.ascii_lower,
@@ -102,14 +87,11 @@ def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
     """The value of a function; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
     if name in _BYTEWISE:
         return _BYTEWISE[name](word, *arguments)
-    if name == "t":
-        return str(bool(compile_pattern(arguments[0]).search(word))).lower()
-    if name == "if":
-        return "true" if compile_pattern(arguments[0]).search(word) else ""
-    if name == "m":
-        match = compile_pattern(arguments[0]).search(word)
-        return match[0] if match else ""
-    if name == "M":
-        match = compile_pattern(arguments[0]).search(word)
-        return match[0].lower() if match else ""
+    if name in ("t", "if", "m", "M"):
+        found = compile_pattern(arguments[0]).found(word)
+        if name == "t":
+            return str(found is not None).lower()
+        if found is None:
+            return ""
+        return "true" if name == "if" else found if name == "m" else found.lower()
     return FUNCTIONS[name][0](word, *arguments)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loglin.corpus.files import refuse_bad_utf8
+from loglin.corpus.files import read_text
 from loglin.errors import LoglinError
 from loglin.features.template import TemplateSet, parse_templates
 
@@ -157,11 +158,12 @@ def _text(template: str, named: dict[str, str]) -> tuple[str, str]:
     if template in named and not Path(template).exists():
         return named[template], f"the template {template}"
     try:
-        content = Path(template).read_bytes()
-    except OSError as error:
+        if Path(template).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        os.stat(template)
+    except (OSError, ValueError) as error:
         raise LoglinError(
-            f"cannot read the template {template}: {error.strerror}; check the name, or take one that comes with "
-            f"loglin: {', '.join(named)}"
+            f"cannot read the template {template}: {getattr(error, 'strerror', error)}; check the name, or take one "
+            f"that comes with loglin: {', '.join(named)}"
         ) from error
-    refuse_bad_utf8(template, content, 1, "save the template as UTF-8")
-    return content.decode("utf-8-sig"), template
+    return read_text(template, remedy="save the template as UTF-8"), template

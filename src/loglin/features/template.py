@@ -26,8 +26,9 @@ from functools import cached_property, partial
 
 from loglin.errors import LoglinError
 from loglin.features.bytewise import compile_bytes
-from loglin.features.functions import FUNCTIONS, compile_pattern
+from loglin.features.functions import FUNCTIONS
 from loglin.features.like import TOOLS, Tool
+from loglin.features.patterns import compile_pattern
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ def checksum(path: str | os.PathLike) -> str | None:
 
 def _mapped(path: str | os.PathLike) -> mmap.mmap:
     try:
+        if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # a pipe may never open
+            raise ValueError("it is a pipe or a device")
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size < 10:

@@ -20,7 +20,7 @@ from loglin.errors import LoglinError
 from loglin.kernels import logspace, ranked, scaled, search
 from loglin.kernels.scaled import Sums
 from loglin.structures.links import Steps
-from loglin.structures.local import check_precise, checked_scores, checked_shares, restricted_scores
+from loglin.structures.local import check_precise, checked_count, checked_scores, checked_shares, restricted_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,10 @@ class Chain:
 
     def score(self, labels: Iterable[int]) -> float:
         """The score of one sequence of T labels."""
-        y = np.asarray(labels if isinstance(labels, np.ndarray) else list(labels))
+        try:
+            y = np.asarray(labels if isinstance(labels, np.ndarray) else list(labels))
+        except (TypeError, ValueError):
+            raise LoglinError(f"Cannot score {labels!r}; give a list of labels, integers from 0.") from None
         T, L = self.scores.shape
         if y.shape != (T,):
             raise LoglinError(f"Cannot score labels of shape {y.shape}; the sentence has {T} positions.")
@@ -120,10 +123,8 @@ class Chain:
 
     def nbest(self, k: int) -> list[tuple[np.ndarray, float]]:
         """The k best possible sequences in order of score, ties lexicographically; fewer if fewer exist."""
-        if k < 0:
-            raise LoglinError(f"Cannot list {k} sequences; give a number of at least 0.")
         T, L = self.scores.shape
-        k = min(int(k), L**T)
+        k = min(checked_count(k, "sequences"), L**T)
         labels, totals, counts = np.empty((k, T), np.int64), np.empty((1, k)), np.empty(1, np.int64)
         ranked.rank_sentences(0, 1, np.array([0, T]), *self._arrays, labels, totals, counts)
         return [(labels[r], float(totals[0, r])) for r in range(counts[0])]
@@ -169,6 +170,7 @@ class Chain:
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n independent draws: (n, T)."""
+        n = checked_count(n, "draws")
         self._possible_partition()
         uniforms = rng.random((n, len(self.scores)))
         labels = np.empty(uniforms.shape, dtype=np.int64)

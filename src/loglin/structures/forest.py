@@ -23,7 +23,7 @@ from loglin.grammars.grammar import Grammar
 from loglin.kernels import forest_logs as kernels
 from loglin.kernels.forest_scores import Layout, Room, Scores, Tables, Uses
 from loglin.structures.best_chart import BestChart
-from loglin.structures.local import checked_scores
+from loglin.structures.local import checked_count, checked_scores
 from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads, chunks_by_size
 
@@ -267,6 +267,8 @@ class Forest:
     words: WordLattices | None = None  # a single lattice that reads rows of leaves; None: the sentence itself
 
     def __post_init__(self) -> None:
+        if not isinstance(self.grammar, Grammar):
+            raise LoglinError(f"A forest has a grammar, not {self.grammar!r}; give a Grammar first.")
         N, R = self.grammar.n_symbols, self.grammar.n_rules
         leaves, rules = checked_scores("leaves", self.leaves), checked_scores("rules", self.rules)
         roots = np.zeros(N) if self.roots is None else checked_scores("roots", self.roots)
@@ -335,14 +337,14 @@ class Forest:
 
     def nbest(self, k: int) -> list[Derivation]:
         """The k best trees, best first; fewer if fewer exist."""
-        found = self._forests.best_chart(0, self._scores).nbest(k)
+        found = self._forests.best_chart(0, self._scores).nbest(checked_count(k, "trees", 1))
         if not found:
             raise LoglinError(_IMPOSSIBLE)
         return [Derivation(np.array(nodes, np.int32), score) for nodes, score in found]
 
     def sample(self, n: int, rng: np.random.Generator) -> list[Derivation]:
         """n independent draws."""
-        return self._forests.sample(0, n, self._scores, rng)
+        return self._forests.sample(0, checked_count(n, "draws"), self._scores, rng)
 
     def max_recall(self, worth: np.ndarray | None = None) -> list[tuple[int, int, int]]:
         """The binary tree with the highest expected number of right spans; see ``max_recall``."""

@@ -21,7 +21,7 @@ import numpy as np
 from loglin.errors import LoglinError
 from loglin.kernels import lattice as kernels
 from loglin.kernels import lattice_logs as logs
-from loglin.structures.local import checked_scores
+from loglin.structures.local import checked_count, checked_scores
 from loglin.structures.word_lattices import WordLattices
 from loglin.threads import Threads, chunks_by_size
 
@@ -242,6 +242,8 @@ class Lattice:
 
     def __post_init__(self) -> None:
         steps, scores = checked_scores("steps", self.steps), checked_scores("scores", self.scores)
+        if not isinstance(self.words, WordLattices) or not isinstance(self.sites, Sites):
+            raise LoglinError("A lattice has words and sites; give WordLattices and Sites first.")
         S = self.sites.n_labels + 2
         if len(self.words) != 1:
             raise LoglinError(f"words are {len(self.words)} lattices; give one, or take Lattices for many")
@@ -274,11 +276,11 @@ class Lattice:
 
     def nbest(self, k: int) -> list[Path]:
         """The k best paths with their labels, best first; fewer if fewer exist."""
-        found = self._lattices.nbest(self.steps, self.scores, k)[0]
+        found = self._lattices.nbest(self.steps, self.scores, checked_count(k, "paths", 1))[0]
         if not found:
             raise LoglinError("No labels are possible along any path; allow more labels or transitions.")
         return found
 
     def sample(self, n: int, rng: np.random.Generator) -> list[Path]:
         """n independent draws."""
-        return self._lattices.sample(0, n, self.steps, self.scores, rng)
+        return self._lattices.sample(0, checked_count(n, "draws"), self.steps, self.scores, rng)

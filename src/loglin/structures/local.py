@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from loglin.errors import LoglinError
 
+MOST = 10_000_000  # sequences, trees or draws that may be asked for at once
 LARGEST = 1e300  # beyond it sums of scores could overflow
 MODEST = 1e6  # scores up to it are summed as they are
 PRECISE = 1e9  # beyond it a sum of scores is wrong by 1e-7 or more, and so are probabilities
@@ -18,7 +20,7 @@ def checked_scores(name: str, scores: object) -> np.ndarray:
     """Copy ``scores`` to contiguous float64; every entry is -inf (forbidden) or an ordinary number."""
     try:
         array = np.array(scores, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise LoglinError(f"{name} must be an array of numbers: {problem}.") from None
     bad = ~((np.abs(array) <= LARGEST) | (array == -np.inf))
     if bad.any():
@@ -59,14 +61,30 @@ def checked_shares(shares: np.ndarray) -> np.ndarray:
 _SMALLER = "give attributes smaller values, as in another unit, or train weights with a stronger penalty"
 
 
+def checked_count(value: object, what: str, least: int = 0) -> int:
+    """How many of something, such as ``sequences``, are asked for: a whole number that memory could hold."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if not least <= number <= MOST:
+        raise LoglinError(f"Cannot list {value!r} {what}; give a whole number from {least} to {MOST:,}.")
+    return number
+
+
 def restricted_scores(scores: np.ndarray, allowed: Mapping[int, int | Iterable[int]], place: str) -> np.ndarray:
     """A copy of ``scores`` (n, L) with -inf at every label that ``allowed`` does not list for its row."""
     n, L = scores.shape
     result = scores.copy()
+    if not isinstance(allowed, Mapping):
+        raise LoglinError(f"Cannot restrict to {allowed!r}; give {{{place}: label}} or {{{place}: labels}}.")
     for row, labels in allowed.items():
-        if not 0 <= row < n:
-            raise LoglinError(f"Cannot restrict {place} {row}; give a {place} from 0 to {n - 1}.")
-        chosen = [int(labels)] if isinstance(labels, int | np.integer) else [int(l) for l in labels]
+        if not isinstance(row, int | np.integer) or not 0 <= row < n:
+            raise LoglinError(f"Cannot restrict {place} {row!r}; give a {place} from 0 to {n - 1}.")
+        try:
+            chosen = [operator.index(l) for l in ([labels] if isinstance(labels, int | np.integer) else labels)]
+        except TypeError:
+            raise LoglinError(f"Cannot restrict {place} {row} to {labels!r}; give a label or a list of them.") from None
         outside = [l for l in chosen if not 0 <= l < L]
         if outside:
             raise LoglinError(f"Cannot restrict {place} {row} to label {outside[0]}; give a label from 0 to {L - 1}.")
@@ -88,7 +106,10 @@ class Local:
         if scores.ndim != 2 or scores.shape[1] == 0:
             raise LoglinError(f"scores must have shape (N, L) with at least one label, not {scores.shape}.")
         if self.candidates is not None:
-            candidates = np.array(self.candidates, dtype=bool)
+            try:
+                candidates = np.array(self.candidates, dtype=bool)
+            except ValueError:
+                raise LoglinError("candidates must be an array of true and false.") from None
             if candidates.shape != scores.shape:
                 raise LoglinError(f"candidates must have the shape of scores, {scores.shape}, not {candidates.shape}.")
             empty = np.flatnonzero(~candidates.any(axis=1))
@@ -119,14 +140,14 @@ class Local:
 
         A row with fewer possible labels ends in label -1, score -inf.
         """
-        if k < 0:
-            raise LoglinError(f"Cannot list {k} labels; give a number of at least 0.")
+        k = checked_count(k, "labels")
         labels = np.argsort(-self.scores, axis=1, kind="stable")[:, :k]
         scores = np.take_along_axis(self.scores, labels, axis=1)
         return np.where(scores > -np.inf, labels, -1), scores
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """n independent draws of all rows: (n, N)."""
+        n = checked_count(n, "draws")
         self._check_possible()
         weights = self._weights()  # (N, L)
         L = weights.shape[1]
