@@ -39,6 +39,7 @@ class Example:
     answer: Any  # a label, a list of labels, or None
     features: dict[str, Any]  # attribute → value; of candidates, each → its attributes
     has_candidates: bool  # the answer is one of its own candidates
+    is_text: bool = False  # the features are the words of a text
 
     @property
     def is_set(self) -> bool:
@@ -69,6 +70,7 @@ def kind_of(path: str, given: str, trained: object = None) -> str:
 def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
     """All examples of a file, which must be of one kind; one without an answer is of any."""
     from loglin.corpus import jsonlines, svmlight
+    from loglin.corpus.plaintext import distinct_words
 
     pairs = jsonlines.examples(path, encoding) if kind == JSON else svmlight.read(path, encoding)
     kind_before = None
@@ -76,8 +78,10 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[Example]:
         if isinstance(features, jsonlines.Candidates):
             content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
         else:
-            content = _attributes(path, number, features)
-        example = Example(number, answer, content, isinstance(features, jsonlines.Candidates))
+            content = _attributes(path, number, distinct_words(features) if isinstance(features, str) else features)
+        example = Example(
+            number, answer, content, isinstance(features, jsonlines.Candidates), isinstance(features, str)
+        )
         if example.has_candidates or answer is not None:
             own = example.has_candidates, example.is_set
             if kind_before not in (None, own):
