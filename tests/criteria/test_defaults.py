@@ -215,3 +215,22 @@ def test_the_summit_of_a_parabola():
     assert summit(scores) == pytest.approx(1.3)
     assert summit({1.0: 0.5, 3.0: 0.5}) == 3.0
     assert summit({1 / 3: 0.5, 1.0: 0.5, 3.0: 0.4}) == pytest.approx(3**-0.5)
+
+
+# ---------------------------------------------------------------------- mixture
+
+
+def test_a_mixture_looks_at_what_a_crf_looks_at():
+    """With words and label trigrams alone it was far behind a CRF of the labelled sentences."""
+    known, test = 20, generate(100, 2, "test")
+    gold = [[t for t, _ in line] for line in test], [[y for _, y in line] for line in test]
+    crf = Tagger().fit(X[:known], Y[:known])
+    mixture = Tagger("mixture").fit(X[:60], [*Y[:known], *[None] * (60 - known)])
+    assert mixture.score(*gold) > crf.score(*gold) - 0.02
+
+    def looked_at(tagger):
+        return {t.text.partition(":")[2] for t in tagger.model_.extractor.templates.templates if t.kind == "unigram"}
+
+    assert looked_at(crf) <= looked_at(mixture)
+    first = Tagger("mixture", order=1).fit(X[:30], [*Y[:known], *[None] * (30 - known)])
+    assert looked_at(crf) <= looked_at(first)

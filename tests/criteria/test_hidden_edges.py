@@ -52,9 +52,13 @@ def test_weights_of_labels_weigh_labeled_sentences():
         tagger(label_weights={"NOUN": 2.0}).fit(SENTENCES)
 
 
-def test_tuples_need_no_template():
+def test_tuples_need_a_template():
+    """Default templates look at words alone, and would pass over the other columns without a word."""
     pairs = [[(w, w[0]) for w in s] for s in SENTENCES]
-    assert tagger().fit(pairs).predict(pairs) == tagger().fit(SENTENCES).predict(SENTENCES)
+    with pytest.raises(LoglinError, match="2 columns, but criterion contrastive looks at words"):
+        tagger().fit(pairs)
+    told = tagger(template="trigram").fit(pairs)
+    assert told.predict(pairs) == told.predict(SENTENCES) == tagger().fit(SENTENCES).predict(SENTENCES)
 
 
 def test_one_word_sentences_do_not_diverge():

@@ -108,7 +108,7 @@ def test_ranking_antecedents_never_seen_before(tmp_path):
     model.save(tmp_path / "m")
     again = MaxEnt.load(tmp_path / "m", features=features)
     assert again.predict(X, candidates=choices) == model.predict(X, candidates=choices)
-    with pytest.raises(LoglinError, match="features to it first"):
+    with pytest.raises(LoglinError, match=r"MaxEnt\.load"):
         MaxEnt.load(tmp_path / "m").predict(X, candidates=choices)
     with pytest.raises(LoglinError, match="give candidates"):
         again.predict(X)
@@ -158,7 +158,7 @@ def test_no_examples_have_no_answers():
         ({"dev": (WORDS, KINDS)}, KINDS, "neither dev nor a start"),
         ({"warm_start": True}, KINDS, "neither dev nor a start"),
         ({}, [("a", 1), ("b", 2)] * 2 + [("a", 1)], "neither a string nor a number"),
-        ({}, ["a", 1, "a", 1, "a"], "some classes are strings and some numbers"),
+        ({}, ["a", 1, "a", 1, "a"], "of several kinds"),
     ],
 )
 def test_what_would_be_passed_over_is_refused(parameters, y, message):

@@ -144,7 +144,7 @@ def test_evaluation_equals_scikit_learn():
         ({"multi_label": True}, [set()] * 6, "no example has a label"),
         ({"multi_label": True}, TOPICS[:5], "6 examples but 5 label sets"),
         ({}, np.eye(6, 3, dtype=int) * 0, "no example has the label 0"),
-        ({"multi_label": True}, [{1, "a"}] * 6, "some classes are strings and some numbers"),
+        ({"multi_label": True}, [{1, "a"}] * 6, "of several kinds"),
         ({"threshold": 0.3}, ["a", "b"] * 3, "it is for label sets"),
         ({"multi_label": True, "threshold": "half"}, TOPICS, "threshold is 'half'"),
         ({"multi_label": True, "threshold": float("nan")}, TOPICS, "threshold is nan"),

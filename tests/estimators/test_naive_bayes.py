@@ -151,9 +151,9 @@ def test_class_priors_of_numbers_survive_files(tmp_path):
 
 def test_bad_examples_are_told():
     X = [["a"], ["b"], ["a", "b"]]
-    with pytest.raises(LoglinError, match="3 sentences but 2"):
+    with pytest.raises(LoglinError, match="3 examples but 2 classes"):
         NaiveBayes().fit(X, ["x", "y"])
-    with pytest.raises(LoglinError, match="sample weight is negative"):
+    with pytest.raises(LoglinError, match="3 finite numbers of at least 0"):
         NaiveBayes().fit(X, ["x", "y", "x"], [1.0, -1.0, 1.0])
 
 

@@ -91,12 +91,14 @@ def test_more_labels():
 
 
 def test_mappings():
-    names, dictionary = dictionary_of({"b": "X", "a": ("Y", "X", "Y")})
+    names, dictionary = dictionary_of({"b": "X", "a": ("Y", "X")})
     assert (names, as_mapping(names, dictionary)) == (["X", "Y"], {"b": {"X"}, "a": {"X", "Y"}})
     assert dictionary_of({"a": [1, 2]})[0] == [1, 2]
     refused_with_remedy(lambda: dictionary_of({}), "empty")
     refused_with_remedy(lambda: dictionary_of({"a": []}), "'a'")
     refused_with_remedy(lambda: dictionary_of({1: ["X"]}), "word 1")
+    refused_with_remedy(lambda: dictionary_of({"a": ["Y", "X", "Y"]}), "'a'", "each label once")
+    refused_with_remedy(lambda: dictionary_of({"a": [1], "b": ["1"]}), "several kinds")
 
 
 def test_given(tmp_path):
@@ -253,7 +255,7 @@ def test_words_that_look_like_marks(tmp_path):
 
 
 def test_labels_that_lines_cannot_hold(tmp_path):
-    for label in (1, "a b", "", "a\0"):
+    for label in (1, "a b", "a\0"):
         names, dictionary = dictionary_of({"w": [label]})
         refused_with_remedy(lambda n=names, d=dictionary: write_dictionary(tmp_path / "d", n, d), repr(label), ".json")
         write_dictionary(tmp_path / "d.json", names, dictionary)

@@ -58,6 +58,8 @@ def hidden(name: str, criterion: str, y: Any = None, new=data.WORDS_NEW, **given
     """A case of a tagger that sees words alone."""
     labels = data.SOME_LABELS if criterion == "mixture" and y is None else y
     plain = recorded(criterion, {"dictionary": data.LEXICON, "max_iter": 8, "threads": 1} | given)
+    if criterion == "mixture":  # recorded before its default template was as rich as a CRF's
+        plain.setdefault("template", "bigram" if plain.get("order") == 1 else "trigram")
     add(f"tag {name}", lambda: Fitted(Tagger(criterion, **plain).fit(data.WORDS, labels), new))
 
 

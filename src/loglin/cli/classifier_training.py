@@ -93,7 +93,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     model = estimator.model_
     seconds["train"] = model.record["train_seconds"]
     seconds["features"] = max(0.0, time.perf_counter() - began - seconds["read"] - seconds["train"])
-    model.record |= {"data": shared.base_name(data), "format": kind}
+    model.record |= {"data": shared.base_name(data), "format": kind, "texts": all(e.is_text for e in examples)}
     model.save(output, given["half"])
     seconds["total"] = time.perf_counter() - began
     threshold = {"threshold": model.decoding["threshold"]} if "threshold" in model.decoding else {}

@@ -39,6 +39,7 @@ class Example:
     answer: Any  # a label, a list of labels, or None
     features: dict[str, Any]  # attribute → value; of candidates, each → its attributes
     has_candidates: bool  # the answer is one of its own candidates
+    is_text: bool = False  # the features are the words of a text
 
     @property
     def is_set(self) -> bool:
@@ -82,13 +83,16 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[list[Example]
 def _checked(path: str, pairs: Iterable[tuple[tuple, int]], kinds: set[tuple[bool, bool]]) -> Iterator[Example]:
     """Examples, which must be of one kind, that of those before them; one without an answer is of any."""
     from loglin.corpus import jsonlines
+    from loglin.corpus.plaintext import distinct_words
 
     for (answer, features), number in pairs:
         if isinstance(features, jsonlines.Candidates):
             content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
         else:
-            content = _attributes(path, number, features)
-        example = Example(number, answer, content, isinstance(features, jsonlines.Candidates))
+            content = _attributes(path, number, distinct_words(features) if isinstance(features, str) else features)
+        example = Example(
+            number, answer, content, isinstance(features, jsonlines.Candidates), isinstance(features, str)
+        )
         if example.has_candidates or answer is not None:
             own = example.has_candidates, example.is_set
             kinds.add(own)

@@ -11,6 +11,11 @@ import click
 
 from loglin.cli import options as shared
 
+constrain = click.option(
+    "--constrain",
+    help="Only legal sequences of a label scheme: bio, iob1, iobes; default: as the model was trained; none: any.",
+)
+
 
 @click.command("tag")
 @click.argument("model")
@@ -18,7 +23,7 @@ from loglin.cli import options as shared
 @click.option("-o", "--output", help="Where to write; default standard output.")
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
 @click.option("--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities.")
-@click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@constrain
 @shared.decoding
 @shared.beam
 @shared.dictionary
@@ -61,7 +66,7 @@ def tag_command(model, file, output, marginals, nbest, as_json, **given) -> None
 @click.command("eval")
 @click.argument("model")
 @click.argument("file")
-@click.option("--constrain", help="Only legal sequences of a label scheme: bio, iob1, iobes.")
+@constrain
 @shared.decoding
 @shared.beam
 @shared.dictionary

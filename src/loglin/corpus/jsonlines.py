@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -71,7 +70,7 @@ def sentences(
             _check_finite(token, f"{path}, line {number}")
         for label in labels or ():
             _check_label(label, f"{path}, line {number}")
-        yield labels, [tuple(t) if isinstance(t, list) else t for t in tokens]
+        yield labels, tokens
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,9 @@ class Candidates:
 def examples(
     path: str | os.PathLike, encoding: str = "utf-8", lines: Iterable[Line] | None = None
 ) -> Iterator[tuple[object, object]]:
-    """(answer, attributes) of every line; the words of a text are its attributes.
+    """(answer, text or attributes) of every line.
 
-    The answer is a label, a list of labels or None.
+    The answer is a label, a list of labels or None; a string is a text, whose words are its attributes.
     """
     for number, value in read(path, encoding, lines):
         place = f"{path}, line {number}"
@@ -104,9 +103,10 @@ def examples(
             yield answer, Candidates(candidates)
         elif "features" in value:
             _check_finite(value["features"], place)
-            yield answer, value["features"]
+            features = value["features"]
+            yield answer, [features] if isinstance(features, str) else features
         elif isinstance(value.get("text"), str):
-            yield answer, sorted(set(re.findall(r"\w+", value["text"].lower())))
+            yield answer, value["text"]
         elif "text" in value:
             raise LoglinError(f'{place}: "text" is {json.dumps(value["text"])[:40]}; give a string in quotes')
         else:

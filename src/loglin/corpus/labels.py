@@ -7,6 +7,7 @@ B-NP|I-NP   one of these
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -132,14 +133,63 @@ def gold_of_sequences(
             raise LoglinError(
                 f"sentence {s} has {lengths[s]} tokens but {len(sequence)} labels; give one label per token"
             )
-        flat.extend(frozenset(y) if isinstance(y, set | frozenset | list | tuple) else y for y in sequence)
+        flat += sequence
         count += 1
     if count != len(lengths):
         raise LoglinError(f"there are {len(lengths)} sentences but {count} label sequences; give as many")
+    flat = plain_labels(flat, floats=labels is not None)
     numbers: dict = {}
     which = np.fromiter((numbers.setdefault(y, len(numbers)) for y in flat), np.int64, len(flat))
     labels, codes, sets = _numbered(list(numbers), labels)
     return labels, Gold(codes[which], len(labels), sets, np.empty(0, np.int32))
+
+
+def plain_labels(given: Sequence, floats: bool = True) -> list:
+    """Labels as a model file holds them: all strings, all numbers or all truth values; with None and sets of labels.
+
+    Python takes 1, 1.0 and True for the same label, and files "1" for 1, so that labels of several kinds are refused.
+    """
+    if set(map(type, given)) == {str}:
+        found = list(given)
+        kinds = dict.fromkeys(set(found), str)
+    else:
+        kinds = {}
+        found = [_plain_label(y, kinds) for y in given]
+    if "" in kinds:
+        raise LoglinError('a label is the empty string ""; give it a name, or None where there is no label')
+    first: dict[type, Any] = {kind: label for label, kind in reversed(kinds.items())}
+    if len(first) > 1:
+        (one, a), (other, b), *_ = first.items()
+        raise LoglinError(
+            f"labels are of several kinds, {a!r} ({one.__name__}) and {b!r} ({other.__name__}); write all as strings"
+        )
+    if float in first and not floats:
+        raise LoglinError(f"the label {first[float]!r} is a float; name labels by strings or whole numbers")
+    return found
+
+
+def _plain_label(label: Any, kinds: dict) -> Any:
+    """One label, or a set of labels, whose kind joins those of the others; NumPy's numbers become Python's."""
+    if isinstance(label, set | frozenset | list | tuple):
+        members = [_plain_label(y, kinds) for y in label]
+        if len(set(members)) < len(members) or any(y is None or isinstance(y, frozenset) for y in members):
+            raise LoglinError(f"a set of labels is {label!r:.60}; give a label or a set that names each label once")
+        return frozenset(members)
+    plain = label.item() if isinstance(label, np.generic) else label
+    if plain is None:
+        return None
+    kind = next((kind for kind in (bool, int, float, str) if isinstance(plain, kind)), None)
+    if kind is None or (kind is float and not math.isfinite(plain)):
+        raise LoglinError(
+            f"a label is {label!r:.60}, not a string or a whole number; give None where there is no label"
+        )
+    kinds.setdefault(plain, kind)
+    if kinds[plain] is not kind:  # 1 and True are one key
+        raise LoglinError(
+            f"labels are of several kinds, {plain!r} as {kinds[plain].__name__} and as {kind.__name__}; "
+            "write all as strings"
+        )
+    return plain
 
 
 def _parse(name: str) -> str | frozenset | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -62,11 +62,21 @@ def read(path: str | os.PathLike, encoding: str = "utf-8", tagged: bool = False,
 
 def from_lines(lines: Iterable[str | Sequence[str]], tagged: bool = False, source: str = "text") -> Text:
     """A text from lines as in a file, or from lists of tokens, of which an empty one parts documents."""
-    if isinstance(lines, str):
-        raise LoglinError(
-            f"{source} is the string {lines[:30]!r}; give a list of lines, for example with .split('\\n')"
-        )
-    return parsed(((f"{source}, line {n}", line) for n, line in enumerate(lines, 1)), source, tagged, True)
+    if isinstance(lines, str | bytes | Mapping | Set) or not isinstance(lines, Iterable):
+        what = f"the string {lines[:30]!r}" if isinstance(lines, str) else f"{lines!r:.60}"
+        raise LoglinError(f"{source} is {what}; give a list of lines, for example with .split('\\n')")
+    return parsed(_numbered(lines, source), source, tagged, True)
+
+
+def _numbered(lines: Iterable[str | Sequence[str]], source: str) -> Iterator[tuple[str, str | Sequence[str]]]:
+    """Lines with their places; one that holds several would be read as a single sentence."""
+    for n, line in enumerate(lines, 1):
+        place = f"{source}, line {n}"
+        if isinstance(line, str) and "\n" in line.strip():
+            raise LoglinError(
+                f"{place} holds a line break: {line[:40]!r}; give a sentence a line, such as .split('\\n')"
+            )
+        yield place, line
 
 
 def parsed(lines: Iterable[tuple[str, str | Sequence[str]]], source: str, tagged: bool, blank_lines: bool) -> Text:
@@ -114,6 +124,11 @@ def tokens_of(line: str | Sequence[str], place: str) -> tuple[list[str], bool]:
         if not isinstance(token, str) or token.split() != [token]:
             raise LoglinError(f"{place}: {token!r} is no token; give strings without blanks")
     return tokens, True
+
+
+def distinct_words(text: str) -> list[str]:
+    """The words of a document as classifiers look at them: runs of letters and digits, in lower case, each once."""
+    return sorted(set(re.findall(r"\w+", text.lower())))
 
 
 def lines(path: str | os.PathLike, encoding: str, most: int) -> Iterator[list[tuple[str, list[str]]]]:

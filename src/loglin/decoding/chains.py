@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 MANY = 1000  # classes of independent decisions that may still be decoded as chains, with steps of classes²
 SINGLE = 1e30  # votes below it can be added up in single precision, sentences of a hundred million tokens too
+ANY = "none"  # in the place of a label scheme: any sequence, even if the model says otherwise
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 
 
 class Decoder:
-    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced.
+    """A model made ready to score text; ``constrain`` names a label scheme whose order is enforced, by default the
+    model's own, and "none" enforces none.
 
     ``decoding`` overrides the model's own way: steps score "global" as they are, "local" normalized each by
     itself (an MEMM), "nota" the same with none of the above as one more outcome, "scaled" times a factor learnt
@@ -42,10 +44,11 @@ class Decoder:
     def __init__(
         self, model: Model, threads: int | None = 1, constrain: str | None = None, decoding: dict | None = None
     ):
-        self.model, self.index, self.constrain = model, model.index, constrain
+        scheme = model.decoding.get("constrain") if constrain is None else constrain
+        self.model, self.index, self.constrain = model, model.index, None if scheme == ANY else scheme
         self.threads = threads
         self.width = padded(self.index.n_labels)
-        self.legal = schemes.legal(model.labels, constrain) if constrain else None
+        self.legal = schemes.legal(model.labels, self.constrain) if self.constrain else None
         self.decoding = {"steps": "global", "beam": 0, "dictionary": True} | model.decoding | (decoding or {})
         self.dictionary = model.dictionary if self.decoding["dictionary"] else None
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
@@ -314,7 +317,7 @@ class Decoder:
         from loglin.decoding.reasons import Explanation
 
         n, names = len(words), self.model.labels
-        if not -n <= position < n:
+        if type(position) is bool or not isinstance(position, int | np.integer) or not -n <= position < n:
             raise LoglinError(
                 f"position {position} is outside the sentence of {n} tokens; give 0 to {n - 1}, or -1 for the last"
             )

@@ -8,7 +8,7 @@ with the same flag and a sentence.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,7 +75,7 @@ def checked_words(sentence: Any, number: int) -> list[str]:
     """The words of a sentence, which has this number among others."""
     if isinstance(sentence, str) or not isinstance(sentence, Iterable):
         what = f"the string {sentence[:40]!r}" if isinstance(sentence, str) else f"{sentence!r:.60}"
-        raise LoglinError(f"sentence {number} is {what}; give its words as a list")
+        raise LoglinError(f"sentence {number} is {what}; give its words as a list, such as text.split()")
     words = list(sentence)
     wrong = next((w for w in words if not isinstance(w, str) or not w), None)
     if not words or wrong is not None:
@@ -121,8 +121,8 @@ class TreeDecoder:
         return [parses for batch in self._batches(sentences) for parses in self._listed(batch, n)]
 
     def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterable[list[list[str]]]:
-        if isinstance(sentences, str) or not isinstance(sentences, Iterable):
-            raise LoglinError(f"{sentences!r} is no list of sentences; give lists of words")
+        if isinstance(sentences, str | Mapping) or not isinstance(sentences, Iterable):
+            raise LoglinError(f"sentences are {sentences!r:.60}; give a list of sentences, such as [text.split()]")
         checked = [checked_words(s, number) for number, s in enumerate(sentences)]
         for b in range(0, len(checked), BATCH):
             yield checked[b : b + BATCH]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,17 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"loglin.estimators.{_HOMES[name]}"), name)
 
 
-def load(path: str | os.PathLike) -> Tagger | MaxEnt | NaiveBayes | LanguageModel | Parser:
-    """The estimator saved in a model file, ready to predict."""
+def load(
+    path: str | os.PathLike, features: Callable | None = None
+) -> Tagger | MaxEnt | NaiveBayes | LanguageModel | Parser:
+    """The estimator saved in a model file, ready to predict; ``features`` is the function that it was trained with."""
+    from loglin.errors import LoglinError
     from loglin.models import kinds
 
     kind, header = kinds.opened(path)
-    return __getattr__(kind.face_of(header.manifest.get("record"))).load(path)
+    face = kind.face_of(header.manifest.get("record"))
+    if features is None:
+        return __getattr__(face).load(path)
+    if face not in ("Tagger", "MaxEnt"):
+        raise LoglinError(f"{path} is a model of {face}, which takes no feature function; leave out features")
+    return __getattr__(face).load(path, features)

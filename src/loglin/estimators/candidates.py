@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import Choices
+from loglin.corpus.labels import Choices, plain_labels
 from loglin.errors import LoglinError
-from loglin.estimators.label_sets import in_order
+from loglin.estimators.given import candidates_of, examples_of, listed
 
 
 @dataclass
@@ -26,11 +26,11 @@ class CandidateLists:
 
 def of_training(features: Callable, X: Any, y: Sequence, candidates: Sequence[Iterable] | None) -> CandidateLists:
     """Candidates of labelled examples: the given ones, else all classes; y may hold a set of right ones."""
-    X, y = list(X), list(y)
+    X, y = examples_of(X), listed(y, "y", "give a list with the answer of each example")
     if len(X) != len(y):
         raise LoglinError(f"there are {len(X)} examples but {len(y)} answers; give one for each")
     right = [set(answer) if isinstance(answer, set | frozenset) else {answer} for answer in y]
-    classes = in_order({c for answers in right for c in answers}) if candidates is None else []
+    classes = _classes([c for answers in right for c in answers]) if candidates is None else []
     if candidates is None and len(classes) < 2:
         raise LoglinError(f"there is only one class, {classes}; give examples of at least two, or candidates")
     lists = _lists(features, X, candidates, classes)
@@ -44,16 +44,24 @@ def of_training(features: Callable, X: Any, y: Sequence, candidates: Sequence[It
     return lists
 
 
+def _classes(answers: list) -> list:
+    """The classes that all examples choose from, in order."""
+    odd = next((c for c in answers if not isinstance(c, str | int | float | np.generic)), None)
+    if odd is not None:
+        raise LoglinError(f"the class {odd!r} is neither a string nor a number; name classes by one of them")
+    return sorted(set(plain_labels(answers)))
+
+
 def of_new_examples(features: Callable, X: Any, candidates: Sequence[Iterable] | None, classes: list) -> CandidateLists:
     if candidates is None and not classes:
         raise LoglinError("this model chooses among candidates that every example brings; give candidates")
-    return _lists(features, list(X), candidates, classes)
+    return _lists(features, examples_of(X), candidates, classes)
 
 
 def _lists(features: Callable, X: list, candidates: Sequence[Iterable] | None, classes: list) -> CandidateLists:
     if candidates is not None and len(candidates) != len(X):
         raise LoglinError(f"there are {len(X)} examples but {len(candidates)} candidate sets; give one per example")
-    options = [classes] * len(X) if candidates is None else [list(given) for given in candidates]
+    options = [classes] * len(X) if candidates is None else [candidates_of(c, i) for i, c in enumerate(candidates)]
     for i, given in enumerate(options):
         if not given:
             raise LoglinError(f"example {i} has no candidates; give it at least one")

@@ -11,13 +11,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from loglin.corpus.plaintext import distinct_words
 from loglin.decoding.chains import Decoder
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
+from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of
+from loglin.estimators.parameters import by_label
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
 from loglin.models.chain import Model
+from loglin.optimize.run import check_whole
 from loglin.structures import Local
 
 
@@ -50,6 +54,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     model_: Model
     fit_intercept: bool
+    min_count: int
     gives_probabilities = True
     threads: int | None
 
@@ -69,11 +74,18 @@ class Classifier(ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------ inputs
 
     def _checked(self, X: Any, y: Any, multi_output: bool = False) -> tuple[Any, Any]:
+        check_whole("min_count", self.min_count, 1)
         if is_matrix(X):
             if multi_output and not isinstance(y, np.ndarray):  # sets, lists and None, which make no array
-                return validate_data(self, X, accept_sparse="csr", dtype=np.float64), list(y)
+                return validate_data(self, X, accept_sparse="csr", dtype=np.float64), y
             return validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=multi_output)
-        return list(X), y if isinstance(y, np.ndarray) else list(y)
+        X = examples_of(X)
+        if not X:
+            raise LoglinError("there are no examples to learn from; give some of at least two classes")
+        if len(X) != len(y):
+            what = "label sets" if multi_output else "classes"
+            raise LoglinError(f"there are {len(X)} examples but {len(y)} {what}; give one for each")
+        return X, y
 
     def _new_extractor(self, X: Any) -> MatrixExtractor | AttributeExtractor:
         return MatrixExtractor(intercept=self.fit_intercept) if is_matrix(X) else AttributeExtractor()
@@ -82,6 +94,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Matrices as they are; attribute lists as sentences of one token, with an intercept."""
         if is_matrix(X):
             return X
+        if are_texts(X):
+            X = map(distinct_words, X)
         if not self.fit_intercept:
             return ([example] for example in X)
         return ([[example, {INTERCEPT: 1.0}]] for example in X)
@@ -102,7 +116,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.model_.extractor, MatrixExtractor):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self.model_.extractor.transform(X, intercept)
-        return self.model_.extractor.transform(self._examples(list(X)))
+        X = examples_of(X)
+        if are_texts(X) and not self.model_.record.get("texts"):
+            raise LoglinError(
+                f"example 0 is {described(X[0])}, but the model was trained on attributes, not on texts; give a list "
+                "of strings, or a dict"
+            )
+        return self.model_.extractor.transform(self._examples(X))
 
     # ------------------------------------------------------------------ prediction
 
@@ -138,12 +158,18 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def predict_nbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
         """For every example its k most probable classes, each with its probability."""
+        check_whole("k", k, 0)
         proba, labels = self.predict_proba(X), self.classes_.tolist()
         ranked = np.argsort(-proba, axis=1, kind="stable")[:, :k]
         return [[(labels[c], float(p[c])) for c in r] for r, p in zip(ranked, proba, strict=True)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy."""
+        return super().score(X, classes_of(y), sample_weight)
+
     def explain(self, example: Any) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""
+        check_is_fitted(self, "model_")
         one, labels = single(example), self.classes_.tolist()
         scores = self.scores(one)
         probabilities = Local(scores).marginals()[0] if self.gives_probabilities else []
@@ -194,6 +220,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         options, known = model.record.get("options", {}), cls._get_param_names()
         self = cls(**{k: v for k, v in options.items() if k in known and k != "threads"})
         self.threads = threads
+        if "class_weight" in known:
+            self.class_weight = by_label(self.class_weight, model.labels)
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
             self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns
@@ -203,15 +231,17 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
 
 def is_matrix(X: Any) -> bool:
-    if sparse.issparse(X) or hasattr(X, "__array__") or hasattr(X, "__dataframe__"):
+    if sparse.issparse(X) or hasattr(X, "__dataframe__"):
         return True
+    if hasattr(X, "__array__"):  # a column of texts, lists or dicts is a list of examples
+        return len(getattr(X, "shape", ())) != 1 or np.asarray(X).dtype.kind in "biufc"
     first = next(iter(X), None) if isinstance(X, list | tuple) else None
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and not isinstance(first[0], str | dict)
 
 
 def codes(labels: list, candidates: Iterable, example: int) -> list[int]:
     found = []
-    for label in candidates:
+    for label in candidates_of(candidates, example):
         if label not in labels:
             raise LoglinError(f"example {example}: the candidate {label!r} is no class of the model")
         found.append(labels.index(label))

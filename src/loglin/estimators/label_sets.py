@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.labels import LabelSets, check_number
+from loglin.corpus.labels import LabelSets, check_number, plain_labels
 from loglin.errors import LoglinError
 
 
@@ -36,7 +36,8 @@ def _has(y: Any, n: int) -> tuple[list, np.ndarray]:
     for i, given in enumerate(y):
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise LoglinError(f"example {i}: its labels are {given!r}; give a set of labels, empty if it has none")
-    labels = in_order({label for given in y for label in given})
+    y = plain_labels([tuple(given) for given in y])
+    labels = sorted({label for given in y for label in given})
     if not labels:
         raise LoglinError("no example has a label; give at least one")
     number = {label: j for j, label in enumerate(labels)}
@@ -44,17 +45,6 @@ def _has(y: Any, n: int) -> tuple[list, np.ndarray]:
     for i, given in enumerate(y):
         has[i, [number[label] for label in given]] = True
     return labels, has
-
-
-def in_order(labels: set) -> list:
-    """Labels sorted; a model file holds strings, numbers and truth values, of one kind so that they have an order."""
-    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    odd = next((label for label in plain if not isinstance(label, str | int | float)), None)
-    if odd is not None:
-        raise LoglinError(f"the class {odd!r} is neither a string nor a number; name classes by one of them")
-    if len({isinstance(label, str) for label in plain}) > 1:
-        raise LoglinError("some classes are strings and some numbers, which have no order; write all as strings")
-    return sorted(plain)
 
 
 def checked_threshold(threshold: Any) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
+from loglin.estimators.given import again
 from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
 from loglin.features.words import END, UNKNOWN, RunningText
 from loglin.generative.predictor import Predictor, Vote
@@ -150,7 +151,8 @@ class LanguageModel(WithCriterion, Estimator):
         chosen, options, run = self._checked_parameters()
         problem = HistoryProblem.of(self._text(text), options, classes=self.classes, threads=Threads(self.threads))
         require_sentences(problem)
-        held_out = None if self.dev is None else HeldOutText(self._text(self.dev), problem.words)
+        held_out = None if self.dev is None else HeldOutText(self._text(again(self.dev, "dev")), problem.words)
+        start = getattr(start, "model_", start)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
         with run.reporter.listening():
@@ -232,6 +234,7 @@ class LanguageModel(WithCriterion, Estimator):
         ``history`` is the sentence so far, as a string or a list of tokens; in a string, earlier lines are earlier
         sentences of the document and ``#!`` its attributes.
         """
+        check_whole("k", k, 0)
         log_p = self._distribution(*_begun(history))
         best = np.argsort(-log_p, kind="stable")[:k]
         return [(self.vocabulary_[w], float(np.exp(log_p[w]))) for w in best.tolist()]
@@ -247,9 +250,12 @@ class LanguageModel(WithCriterion, Estimator):
 
     def knows(self, word: str) -> bool:
         """Whether a word has a probability of its own; all others share that of <unk>."""
+        require_fitted(self)
         return word in (UNKNOWN, END) or self.model_.words.names.code(word) >= 0
 
     def _code(self, word: str) -> int:
+        if not isinstance(word, str) or word.split() != [word]:
+            raise LoglinError(f"{word!r:.60} is no word; give one word, a string without blanks")
         words = self.model_.words
         if word in (UNKNOWN, END):
             return words.unknown if word == UNKNOWN else words.end
@@ -273,6 +279,7 @@ class LanguageModel(WithCriterion, Estimator):
         """
         if not np.isfinite(temperature) or temperature <= 0:
             raise LoglinError(f"temperature is {temperature!r}; give a number above 0")
+        check_whole("n", n, 0)
         rng = np.random.default_rng(seed)
         earlier, begun = _begun(history)
         sentences = []

@@ -14,12 +14,13 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences
+from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences, plain_labels
 from loglin.criteria.criterion import Criterion
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
-from loglin.estimators.classifier import Classifier, Votes, codes, single
+from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, single
+from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.parameters import WithCriterion
 from loglin.estimators.warn import warn_of_end
@@ -29,12 +30,14 @@ from loglin.features.design import Design
 from loglin.models.chain import Model
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
+from loglin.problems.penalties import checked_weights, numbers_of
 from loglin.structures import Local
 from loglin.threads import Threads
 from loglin.training.fit import fit
 from loglin.training.held_out import HeldOutLabels
 
 SMALL = 200_000  # examples times classes: double precision gains more than it costs
+SETS = "give a list with a set of labels for each example"
 FOLDS = 3  # of the training data, for a threshold of label sets
 
 
@@ -42,8 +45,9 @@ class MaxEnt(WithCriterion, Classifier):
     """Maximum-entropy classifier: p(y | x) ∝ exp(w · f(x, y)).
 
     X is a matrix (dense or sparse), or a list of examples, each a dict of attributes or a list of
-    strings. The objective is Σ −log p + l1·Σ|w| + ½·l2·Σw², intercepts unpenalized, so that ``l2`` is
-    scikit-learn's 1 / C.
+    strings, or all of them texts, whose words are attributes as for ``loglin classify-train``: runs of letters and
+    digits in lower case, each once. The objective is Σ −log p + l1·Σ|w| + ½·l2·Σw², intercepts unpenalized, so that
+    ``l2`` is scikit-learn's 1 / C.
 
     Parameters
     ----------
@@ -138,6 +142,9 @@ class MaxEnt(WithCriterion, Classifier):
         ``candidates`` limits the choice for each example; with ``features`` they may be anything, and y is the right
         one of each. ``start`` is a model whose weights training begins with.
         """
+        start = getattr(start, "model_", start)
+        if sample_weight is not None:
+            sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
         if self.features is not None:
             if self.dev is not None or self.warm_start or start is not None:
                 raise LoglinError(
@@ -146,13 +153,15 @@ class MaxEnt(WithCriterion, Classifier):
             return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight)
         y = y.toarray() if sparse.issparse(y) else y
         several = self.multi_label or is_indicator(y)
-        uncertain = not several and _is_partial(y)
         if not several and isinstance(y, list) and any(isinstance(given, list) for given in y):
             raise LoglinError("y holds lists; for label sets give multi_label=True, or a 0/1 matrix as an array")
+        if not is_indicator(y, 1):
+            y = listed(y, "y", SETS) if several else classes_of(y)
+        uncertain = not several and _is_partial(y)
         X, y = self._checked(X, y, multi_output=several or uncertain)
         if not several and not uncertain:
             check_classification_targets(y)
-        extractor = self._new_extractor(X)
+        extractor, texts = self._new_extractor(X), not is_matrix(X) and are_texts(X)
         design = extractor.fit(self._examples(X), self.min_count)
         labels, gold = label_sets(y, design.n_tokens) if several else self._gold(y, design.n_tokens, candidates)
         if several and (candidates is not None or self.dev is not None):
@@ -170,9 +179,10 @@ class MaxEnt(WithCriterion, Classifier):
             gold,
             sample_weight,
             start=start,
-            held_out=self._held_out(extractor, labels) if self.dev is not None else None,
+            held_out=self._held_out(extractor, labels, texts) if self.dev is not None else None,
             unpenalized=self._intercepts(extractor),
             indicator=several and is_indicator(y, 1),
+            texts=texts,
         )
         if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
@@ -191,6 +201,7 @@ class MaxEnt(WithCriterion, Classifier):
         held_out: HeldOutLabels | None = None,
         unpenalized: np.ndarray | None = None,
         indicator: bool = False,  # whether predictions have the form of a 0/1 matrix
+        texts: bool = False,  # whether examples are texts, which are split into words
     ) -> Self:
         """Train, with the precision and tolerance that suit the size of the problem."""
         chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
@@ -213,7 +224,7 @@ class MaxEnt(WithCriterion, Classifier):
             variances=self.variances,
             cutoff=self.cutoff,
             label_weights=self.class_weight,
-            instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
+            instance_weights=sample_weight,
         )
         problem = ChainProblem(
             design,
@@ -230,6 +241,7 @@ class MaxEnt(WithCriterion, Classifier):
         with run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             model.record["options"] = self.saved_parameters(chosen)
+            model.record["texts"] = texts
             if indicator:
                 model.record["indicator"] = True
             self._adopt(model)
@@ -268,15 +280,18 @@ class MaxEnt(WithCriterion, Classifier):
             if not len(known):
                 continue
             part = clone(self).set_params(multi_label=True, threshold=None, warm_start=False, callbacks=None)
-            weight = None if sample_weight is None else np.asarray(sample_weight, float)[inside]
+            weight = None if sample_weight is None else checked_weights(sample_weight, len(y))[inside]
             part.fit(_taken(X, inside), sets.has[np.ix_(inside, known)].astype(int), weight)
             values[np.ix_(outside, known)] = part._label_values(_taken(X, outside))
         return best_threshold(values, sets.has)
 
-    def _held_out(self, extractor: Any, labels: list) -> HeldOutLabels:
-        X, y = self.dev  # type: ignore[misc]
-        design = extractor.transform(self._examples(X if hasattr(X, "shape") else list(X)))
-        values = np.asarray(y).tolist()
+    def _held_out(self, extractor: Any, labels: list, texts: bool) -> HeldOutLabels:
+        X, y = pair_of(self.dev, "dev")
+        design = extractor.transform(self._examples(X if is_matrix(X) else examples_of(X, "dev")))
+        values = np.asarray(classes_of(y)).tolist()
+        if not is_matrix(X) and are_texts(examples_of(X)) != texts:
+            raise LoglinError("dev holds texts and the examples attributes, or the reverse; give both the same")
+        plain_labels([*labels[:1], *values])
         names = list(dict.fromkeys([*labels, *values]))
         _, gold = gold_of_sequences(([value] for value in values), [1] * design.n_tokens, names)
         return HeldOutLabels(design, gold, names, sequential=False, threads=self.threads)
@@ -301,7 +316,10 @@ class MaxEnt(WithCriterion, Classifier):
     def _ranked(self, X: Any, candidates) -> tuple[list[np.ndarray], CandidateLists]:
         """Of a model with ``features``: the score of every candidate of every example."""
         if self.features is None:
-            raise LoglinError("this model was trained with a function f(x, y); set .features to it first")
+            raise LoglinError(
+                "the model was trained with a function f(x, y), which files do not keep; open it with "
+                "MaxEnt.load(path, features=f), or set .features to it"
+            )
         lists = of_new_examples(self.features, X, candidates, self.classes_.tolist())
         design = self._decoder.design(lists.attributes)
         return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:])[:-1], lists
@@ -348,7 +366,12 @@ class MaxEnt(WithCriterion, Classifier):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; of label sets, the share of examples whose set is right as a whole."""
         if self._several and not self.model_.record.get("indicator"):
-            right = [set(given) == found for given, found in zip(y, self.predict(X), strict=True)]
+            answers, predicted = listed(y, "y", SETS), self.predict(X)
+            if len(answers) != len(predicted):
+                raise LoglinError(
+                    f"there are {len(predicted)} examples but {len(answers)} label sets; give one for each"
+                )
+            right = [set(given) == found for given, found in zip(answers, predicted, strict=True)]
             return float(np.average(right, weights=sample_weight))
         return super().score(X, y, sample_weight)
 
@@ -396,6 +419,8 @@ class MaxEnt(WithCriterion, Classifier):
     def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Self:
         """A classifier from a model file; ``features`` is the f(x, y) that it was trained with, if any."""
         self = cls.from_model(Model.load(path))
+        if features is not None and not self.model_.kind.ranks:
+            raise LoglinError(f"{path} was trained without a function f(x, y); leave out features")
         self.features = features
         return self
 

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from loglin.corpus.labels import gold_of_sequences
 from loglin.criteria.naive_bayes import JointModel
 from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
-from loglin.estimators.classifier import Classifier
+from loglin.estimators.classifier import Classifier, is_matrix
+from loglin.estimators.given import are_texts, classes_of
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.parameters import by_label, check_kinds, plain
 from loglin.features.design import Design
@@ -23,12 +24,15 @@ from loglin.models.chain import Model
 from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
+from loglin.problems.penalties import checked_weights
 from loglin.threads import Threads
 from loglin.training.fit import fit
 
 
 class NaiveBayes(Classifier):
     """Naive Bayes: P(c, x) = P(c)·Π P(a | c), in the log-linear form of ``MaxEnt`` (votes, files, explanations).
+
+    X and y are as for ``MaxEnt``: a matrix, lists of attributes, or texts.
 
     Parameters
     ----------
@@ -74,7 +78,9 @@ class NaiveBayes(Classifier):
         """Count, or with the conditional objective count and then optimize."""
         check_kinds(self)
         chosen = JointModel(self.kind, self.alpha, self.objective, self.class_prior)
-        X, y = self._checked(X, y)
+        X, y = self._checked(X, classes_of(y))
+        if isinstance(y, list) and any(v is None or isinstance(v, set | frozenset | list | tuple) for v in y):
+            raise LoglinError("naive Bayes counts classes, and some are not certain; give every example one class")
         check_classification_targets(y)
         extractor = self._new_extractor(X)
         design = extractor.fit(self._examples(X), self.min_count)
@@ -84,9 +90,7 @@ class NaiveBayes(Classifier):
         labels, gold = gold_of_sequences(([v] for v in values), [1] * design.n_tokens, np.unique(y).tolist())
         if len(labels) < 2:
             raise LoglinError(f"there is only one class, {labels[0]!r}; give examples of at least two classes")
-        weight = _check_sample_weight(sample_weight, X) if sample_weight is not None else np.ones(len(values))
-        if (weight < 0).any():
-            raise LoglinError("a sample weight is negative, and so would be counts; give weights of at least 0")
+        weight = np.ones(len(values)) if sample_weight is None else checked_weights(sample_weight, len(values))
         problem = ChainProblem(
             self._presence(design),
             extractor,
@@ -102,6 +106,7 @@ class NaiveBayes(Classifier):
         run = Run(max_iter=self.max_iter, tol=self.tol)
         with run.reporter.listening():
             model = fit(problem, chosen, run)
+            model.record["texts"] = not is_matrix(X) and are_texts(X)
             model.record["options"] = {k: plain(v) for k, v in self.get_params().items()}
             self._adopt(model)
         return self

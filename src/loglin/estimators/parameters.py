@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from loglin.optimize.run import Run
 
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
-UNSAVED = ("callbacks", "dev", "features", "threads", "warm_start", "memory")  # of the process, not of the model
+UNSAVED = ("callbacks", "dev", "features", "threads")  # functions, data, and what is of the machine, not of the model
 
 
 class Estimator:
@@ -172,7 +172,7 @@ class WithCriterion:
     # ------------------------------------------------------------------ files
 
     def saved_parameters(self, chosen: Criterion) -> dict[str, Any]:
-        """The parameters as a model file keeps them; those of the process are left out."""
+        """The parameters as a model file keeps them, but for those that it cannot keep."""
         given = {k: v for k, v in self.get_params(deep=False).items() if k not in UNSAVED}
         given["criterion"] = chosen.name
         defaults = type(chosen)()

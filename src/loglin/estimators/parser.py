@@ -14,6 +14,7 @@ from loglin.criteria.criterion import Criterion
 from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
+from loglin.estimators.given import again, listed
 from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.trees import evaluate_trees
@@ -21,9 +22,12 @@ from loglin.features.read import NAMED_GRAMMARS
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.transforms import TreeCoder
 from loglin.models.parser import ParserModel
+from loglin.problems.penalties import numbers_of
 from loglin.problems.trees import TreeOptions, model_of_pcfg
 from loglin.training.fit import fit
 from loglin.training.held_out_trees import HeldOutTrees
+
+TREES = "give a list of trees, each a Tree or a string such as (S (NN word))"
 
 
 class Parser(WithCriterion, Estimator):
@@ -129,11 +133,12 @@ class Parser(WithCriterion, Estimator):
         given, sentences, weight = self._divided(chosen, trees, unlabeled, sample_weight)
         options = self._options(chosen, weight)
         problem = chosen.problem(as_trees(given), options, sentences)
+        start = getattr(start, "model_", start)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
         held_out = None
         if self.dev is not None:
-            held_out = HeldOutTrees.of(as_trees(self.dev), options.coder, self.threads, self.memory)
+            held_out = HeldOutTrees.of(as_trees(again(self.dev, "dev")), options.coder, self.threads, self.memory)
         with run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             record = model.record
@@ -150,7 +155,9 @@ class Parser(WithCriterion, Estimator):
         self, chosen: OnTrees, trees: Iterable[Any], unlabeled: Iterable[Any] | None, weight: Any
     ) -> tuple[list[Any], list[list[str]], Any]:
         """Trees, the sentences without a tree, and the weights of the ones and then the others."""
-        given, sentences = list(trees), [] if unlabeled is None else list(unlabeled)
+        given = listed(trees, "trees", TREES)
+        weight = None if weight is None else numbers_of(weight)
+        sentences = [] if unlabeled is None else listed(unlabeled, "unlabeled", "give a list of sentences")
         if weight is not None and not chosen.takes_weights:
             raise LoglinError(
                 f"criterion {chosen.name} counts every tree once; leave sample_weight out, give trees several times, "
@@ -234,6 +241,8 @@ class Parser(WithCriterion, Estimator):
         """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""
         require_fitted(self)
         gold = [g for g in map(self._gold, as_trees(trees)) if g is not None]
+        if not gold:
+            raise LoglinError("there are no trees to compare with; give at least one")
         return evaluate_trees(gold, self.predict([tree.words() for tree in gold])).f1
 
     def _gold(self, tree: Tree) -> Tree | None:
@@ -260,13 +269,14 @@ class Parser(WithCriterion, Estimator):
         self.model_.save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, threads: int | None = None, memory: int = MEMORY) -> Parser:
+    def load(cls, path: str | os.PathLike, threads: int | None = None, memory: int | None = None) -> Parser:
+        """A parser from a model file; ``memory`` in the place of what it was trained with."""
         return cls.from_model(ParserModel.load(path), threads, memory)
 
     @classmethod
-    def from_model(cls, model: ParserModel, threads: int | None = None, memory: int = MEMORY) -> Parser:
+    def from_model(cls, model: ParserModel, threads: int | None = None, memory: int | None = None) -> Parser:
         """A parser with a trained model, and the parameters that it was trained with."""
-        parser = cls.restored(model.record, threads=threads, memory=memory)
+        parser = cls.restored(model.record, threads=threads, **({} if memory is None else {"memory": memory}))
         if "options" not in model.record:
             parser.criterion = model.record.get("criterion", "pcfg")
         if model.coder is not None:
@@ -278,7 +288,7 @@ class Parser(WithCriterion, Estimator):
 def as_trees(trees: Iterable[Any]) -> list[Tree]:
     """Trees, of which some may be written in brackets, or be NLTK's."""
     found = []
-    for number, tree in enumerate(trees):
+    for number, tree in enumerate(listed(trees, "trees", TREES)):
         if not isinstance(tree, Tree | str) and not _is_of_nltk(tree):
             raise LoglinError(f"tree {number} is {tree!r}; give a Tree, or a string such as (S (NN word))")
         found.append(tree if isinstance(tree, Tree) else Tree.parse(str(tree)))

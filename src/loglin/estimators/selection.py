@@ -7,9 +7,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from loglin.corpus.columns import Column, Corpus
-from loglin.corpus.labels import PartialColumn
 from loglin.errors import LoglinError
+from loglin.estimators.given import label_sequences, sentences_of
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
 from loglin.training.selection import Selection, check_grid, select, separated
@@ -38,8 +37,7 @@ def select_tagger(
     if unknown:
         raise LoglinError(f"the grid names {unknown[0]!r}; name a parameter of Tagger or a setting of its criterion")
     assert dev is not None
-    sentences, held = _kept(X), _kept(dev)
-    labels = None if y is None else _kept(y)
+    sentences, held, labels = sentences_of(X), sentences_of(dev, "dev"), label_sequences(y)
     tried: list[Tagger] = []
 
     def train(parameters: dict[str, Any]) -> Model:
@@ -59,10 +57,3 @@ def select_tagger(
             tagger._adopt(max(trained, key=lambda model: model.record["held_criterion"]))
         raise
     return tried[found.trials.index(found.selected)], found
-
-
-def _kept(given: Any) -> Any:
-    """Something that can be iterated again: a corpus or a column as it is, else a list of lists."""
-    if isinstance(given, Corpus | Column | PartialColumn):
-        return given
-    return [item if item is None else list(item) for item in given]

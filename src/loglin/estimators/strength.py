@@ -14,6 +14,7 @@ from loglin.corpus.vocabulary import Vocabulary
 from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
 from loglin.optimize.run import Run
+from loglin.problems.penalties import checked_weights
 from loglin.problems.request import Annotation
 from loglin.training.strength import AUTO, Strength, choose, parts
 
@@ -51,7 +52,7 @@ def chosen_strength(
     some, held = parts(lengths, certain, tagger.seed)
     if not len(held):
         return Strength(chosen.defaults.usual_l2)
-    weight = None if sample_weight is None else np.asarray(sample_weight, float)[some]
+    weight = None if sample_weight is None else checked_weights(sample_weight, len(lengths))[some]
     problem = tagger.problem(selected(X, some), [y[s] for s in some], weight)
     held_out = tagger.held_out(problem.extractor, problem.labels, selected(X, held), [y[s] for s in held])
     return choose(problem, held_out, chosen, run, len(lengths))

@@ -6,13 +6,23 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus, encode_strings, from_sentences
-from loglin.decoding.chains import Decoder
+from loglin.decoding.chains import ANY, Decoder
 from loglin.errors import LoglinError
+from loglin.estimators.given import (
+    ATTRIBUTES,
+    certain_labels,
+    form_of,
+    label_sequences,
+    listed,
+    pair_of,
+    sentences_of,
+)
 from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
@@ -29,6 +39,7 @@ if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger
     from loglin.training.held_out import HeldOutLabels
 
 PROVED = 1e-3  # how far above the optimum a certified run ends at most, where nothing else is asked for
+PER_TOKEN = "give a list with the attributes of each token, a list of strings or a dict"
 
 
 class Tagger(WithCriterion, Estimator):
@@ -44,9 +55,11 @@ class Tagger(WithCriterion, Estimator):
     settings : of the criterion, such as {"nota": "selected"} for "piecewise"; a wrong name or value is answered with
         the right ones. ``set_params``, ``clone`` and grid search know them as criterion__nota, ….
     template : a template file's name or text, for tokens given as strings or tuples of columns.
-    features : a function from a sentence to a list with the attributes of each token.
-        Without either, tokens that are strings get a default template, and tokens that are dicts or
-        lists of strings are taken as attributes.
+    features : a function from a sentence to a list with the attributes of each token. It is not kept in model files:
+        open one with ``Tagger.load(path, features=f)``.
+        Without either, tokens that are strings get a default template; tokens that are tuples of strings, such as
+        (word, part of speech), are columns, of which the default template looks at the first as at words and at
+        windows of the others; tokens that are dicts or lists of strings are taken as attributes.
     optimizer : "auto" (a stochastic start, then L-BFGS), "lbfgs", "gradient", "conjugate-gradient", "newton", "gis",
         "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². l2 "auto" is chosen on held-out data,
@@ -183,11 +196,15 @@ class Tagger(WithCriterion, Estimator):
         """
         from loglin.estimators.strength import chosen_strength
         from loglin.estimators.warn import warn_of_end
+        from loglin.problems.penalties import numbers_of
         from loglin.training.fit import fit, require
 
         self.check()
         chosen = self.chosen_criterion()
-        run, X = self._new_run(chosen), X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+        run, X, y = self._new_run(chosen), sentences_of(X), label_sequences(y)
+        start = getattr(start, "model_", start)
+        if sample_weight is not None:
+            sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
         problem = self.problem(X, y, sample_weight)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
@@ -199,14 +216,17 @@ class Tagger(WithCriterion, Estimator):
             problem = problem.with_l2(strength.l2)
         held_out = None
         if self.dev is not None and not self.hides_labels:
-            held_out = self.held_out(problem.extractor, problem.labels, *self.dev)
+            held_out = self.held_out(problem.extractor, problem.labels, *pair_of(self.dev, "dev"))
         with run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             model.record["train_seconds"] += chosen_in
             model.record |= {} if strength is None else strength.record()
             model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
+            if self.features is not None:
+                model.record["feature_function"] = True
             if problem.design.corpus is not None:  # for loglin tag and eval: the same columns, labels last
                 model.record |= {"columns": len(problem.design.corpus.columns) + 1, "label_column": -1}
+            model = self._constrained(model)
             self._adopt(model)
         warn_of_end(model)
         return self
@@ -223,7 +243,23 @@ class Tagger(WithCriterion, Estimator):
             return sentences
         if isinstance(extractor, TemplateExtractor):
             return from_sentences(sentences)
-        return [self.features(sentence) for sentence in sentences] if self.features else sentences
+        if self.features is None:
+            if form_of(sentences) not in (ATTRIBUTES, None):
+                raise LoglinError(
+                    f"tokens are {form_of(sentences)}, but the model was trained on {ATTRIBUTES}; give the same"
+                )
+            return sentences
+        return [self._attributes(n, sentence) for n, sentence in enumerate(sentences)]
+
+    def _attributes(self, number: int, sentence: list) -> list:
+        """The attributes that the feature function gives to the tokens of a sentence."""
+        found = listed(self.features(sentence), f"what features gives for sentence {number}", PER_TOKEN)  # type: ignore[misc]
+        if len(found) != len(sentence):
+            raise LoglinError(
+                f"features gives {len(found)} lists of attributes for the {len(sentence)} tokens of sentence {number}; "
+                + PER_TOKEN
+            )
+        return found
 
     def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
         """Labelled sentences as training judges itself by them."""
@@ -236,30 +272,47 @@ class Tagger(WithCriterion, Estimator):
         given = isinstance(self.dictionary, int)
         saved: dict[str, Any] = {"dictionary": self.dictionary if given else "given"}  # which stands in the model
         if self.template is not None and isinstance(extractor, TemplateExtractor):
-            saved["template"] = "\n".join(extractor.templates.lines) + "\n"
+            told = f"#! like={self.like}"  # which is kept as a parameter of its own
+            saved["template"] = "".join(f"{line}\n" for line in extractor.templates.lines if line != told)
         return saved
 
     def _adopt(self, model: Model) -> Tagger:
         self.model_, self.classes_ = model, list(model.labels)
         self.n_iter_ = model.record.get("iterations", 0)
-        self._decoder = Decoder(model, self.threads, self.constrain)
+        self._decoder = self._new_decoder()
         return self
+
+    def _new_decoder(self) -> Decoder:
+        return Decoder(self.model_, self.threads, ANY if self.constrain is None else self.constrain)
 
     # ------------------------------------------------------------------ prediction
 
     def _ready(self, X: Iterable, for_best: bool = False) -> tuple[Decoder, Design, list[list]]:
         require_fitted(self)
         if self.constrain != self._decoder.constrain:
-            self._decoder = Decoder(self.model_, self.threads, self.constrain)
-        if isinstance(X, Corpus):
-            return self._decoder, self._decoder.design(X, for_best), [] if for_best else X.sentences()
-        sentences = [list(sentence) for sentence in X]
-        if not isinstance(self.model_.extractor, TemplateExtractor) and self.features is None:
-            token = next((t for s in sentences for t in s), None)
-            if isinstance(token, str) and self.model_.record.get("feature_function"):
-                raise LoglinError("this model was trained with a feature function; set .features to it first")
-        design = self._decoder.design(self.input_of(self.model_.extractor, sentences), for_best)
-        return self._decoder, design, sentences
+            self._decoder = self._new_decoder()
+        if self.features is None and self.model_.record.get("feature_function"):
+            raise LoglinError(
+                "the model was trained with a feature function, which files do not keep; open it with "
+                "Tagger.load(path, features=f), or set .features to it"
+            )
+        sentences = sentences_of(X)
+        if isinstance(sentences, Corpus):
+            return self._decoder, self._decoder.design(sentences, for_best), [] if for_best else sentences.sentences()
+        given = self.input_of(self.model_.extractor, sentences)
+        if isinstance(given, Corpus):
+            self._check_columns(given)
+        return self._decoder, self._decoder.design(given, for_best), sentences
+
+    def _check_columns(self, given: Corpus) -> None:
+        """Refuse tokens with other columns than those of training: one more may stand in the place of another."""
+        needs, trained = self.model_.extractor.templates.columns, self.model_.record.get("columns")  # type: ignore[union-attr]
+        most = trained - 1 if type(trained) is int and trained > 1 else len(given.columns)
+        if given.n_tokens and not needs <= len(given.columns) <= most:
+            raise LoglinError(
+                f"tokens have {len(given.columns)} column{'s' * (len(given.columns) > 1)}, but the model was trained "
+                f"on {most if type(trained) is int else needs}; give tuples of as many strings"
+            )
 
     def predict(self, X: Iterable) -> list[list]:
         """The best label sequence of every sentence."""
@@ -306,7 +359,10 @@ class Tagger(WithCriterion, Estimator):
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
         from loglin.evaluation.sequences import evaluate_labels
 
-        return evaluate_labels([list(labels) for labels in y], self.predict(X))
+        predicted = self.predict(X)
+        if not any(predicted):
+            raise LoglinError("there are no tokens to compare; give at least one sentence and its labels")
+        return evaluate_labels(certain_labels(label_sequences(y), self.classes_), predicted)
 
     def evaluate_unsupervised(
         self, X: Iterable, y: Iterable[Sequence], mapping: str = "none", marginals: bool = False
@@ -320,11 +376,8 @@ class Tagger(WithCriterion, Estimator):
         from loglin.evaluation.tagged_text import Labeled
 
         decoder, design, sentences = self._ready(X)
-        sequences = [list(labels) for labels in y]
-        flat = [label for labels in sequences for label in labels]
-        if any(label is None or isinstance(label, set | frozenset | list | tuple) for label in flat):
-            raise LoglinError("some labels are not certain; give every token one label to compare with")
-        names = list(dict.fromkeys([*self.classes_, *flat]))
+        sequences = certain_labels(label_sequences(y), self.classes_ if mapping == "none" else [])
+        names = list(dict.fromkeys([*self.classes_, *(label for labels in sequences for label in labels)]))
         _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
         words = encode_strings([_word(token) for sentence in sentences for token in sentence])
         return Labeled(design, words, gold.codes, names).report(decoder, mapping, marginals)
@@ -339,14 +392,24 @@ class Tagger(WithCriterion, Estimator):
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model to one file."""
         require_fitted(self)
-        if self.features is not None:
-            self.model_.record["feature_function"] = True
-        self.model_.save(path, half)
+        self._constrained(self.model_).save(path, half)
+
+    def _constrained(self, model: Model) -> Model:
+        """A model that says itself which label sequences it may predict, for whoever opens its file."""
+        decoding = {k: v for k, v in model.decoding.items() if k != "constrain"}
+        if self.constrain is not None:
+            decoding["constrain"] = self.constrain
+        options = model.record.get("options", {}) | {"constrain": self.constrain}
+        return replace(model, decoding=decoding, record=model.record | {"options": options})
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Tagger:
-        """A tagger from a model file."""
-        return cls.from_model(Model.load(path))
+    def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Tagger:
+        """A tagger from a model file; ``features`` is the function that it was trained with, if any."""
+        tagger = cls.from_model(Model.load(path))
+        if features is not None and isinstance(tagger.model_.extractor, TemplateExtractor):
+            raise LoglinError(f"{path} was trained with a template, not with a feature function; leave out features")
+        tagger.features = features
+        return tagger
 
     @classmethod
     def from_model(cls, model: Model, threads: int | None = None) -> Tagger:
@@ -356,6 +419,7 @@ class Tagger(WithCriterion, Estimator):
         tagger = cls.restored(model.record, threads=threads)
         if not isinstance(tagger.dictionary, int):
             tagger.dictionary = 0 if model.dictionary is None else (list(model.labels), model.dictionary)
+        tagger.constrain = model.decoding.get("constrain", tagger.constrain)
         tagger.label_weights = by_label(tagger.label_weights, model.labels)
         return tagger._adopt(model)
 

@@ -12,11 +12,23 @@ from loglin.corpus.labels import Gold, gold_of, gold_of_sequences
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.hidden import HiddenLabels
 from loglin.errors import LoglinError
+from loglin.estimators.given import (
+    ATTRIBUTES,
+    COLUMNS,
+    WORDS,
+    again,
+    certain_labels,
+    form_of,
+    label_sequences,
+    sentences_of,
+    warn_of_lists,
+)
 from loglin.estimators.strength import first_l2, sequences_of
 from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.like import check_like, takes_attributes
 from loglin.features.read import read_templates
+from loglin.optimize.run import check_whole
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
 from loglin.threads import Threads
@@ -34,6 +46,7 @@ def hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
 def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     """Refuse wrong parameters before any data are read."""
     check_like(tagger.like)
+    check_whole("min_count", tagger.min_count, 1)
     _options(tagger, chosen, None)
     if tagger.like is not None and hides_labels(chosen):
         raise LoglinError(
@@ -46,7 +59,7 @@ def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
 def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | None) -> ChainProblem:
     """The training problem of sentences and labels."""
     chosen = tagger.chosen_criterion()
-    sentences = X if isinstance(X, Corpus) else [list(sentence) for sentence in X]
+    sentences, y = sentences_of(X), label_sequences(y)
     options = _options(tagger, chosen, sample_weight)
     extractor = _new_extractor(tagger, sentences, chosen)
     design = extractor.fit(tagger.input_of(extractor, sentences), tagger.min_count)
@@ -64,9 +77,9 @@ def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | 
 
 def held_out_of(tagger: Tagger, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
     """Labelled sentences as training judges itself by them."""
-    design = extractor.transform(tagger.input_of(extractor, X if isinstance(X, Corpus) else [list(s) for s in X]))
+    design = extractor.transform(tagger.input_of(extractor, sentences_of(X, "dev")))
     lengths = np.diff(design.offsets).tolist()
-    sequences = [list(s) for s in sequences_of(y, lengths)]
+    sequences = certain_labels(sequences_of(label_sequences(y, "dev"), lengths), labels, "dev")
     names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
     _, gold = gold_of_sequences(sequences, lengths, names)
     certain = Gold.certain(gold.codes, len(names))
@@ -84,7 +97,7 @@ def _options(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float] |
         cutoff=tagger.cutoff,
         dictionary=tagger.dictionary,
         label_weights=tagger.label_weights,
-        instance_weights=None if sample_weight is None else np.asarray(sample_weight, float),
+        instance_weights=sample_weight,
     )
 
 
@@ -93,23 +106,34 @@ def _new_extractor(
 ) -> TemplateExtractor | AttributeExtractor:
     if tagger.features is not None and tagger.template is not None:
         raise LoglinError("give either a template or a feature function, not both")
-    words = isinstance(sentences, Corpus)
+    form: str | None = WORDS
+    columns = 1
     if not isinstance(sentences, Corpus):
         token = next((t for sentence in sentences for t in sentence), None)
         if token is None:
             raise LoglinError("there are no tokens to learn from; give at least one sentence")
-        words = isinstance(token, str)
-        if hides_labels(chosen) and (tagger.features is not None or not isinstance(token, str | tuple)):
+        if tagger.features is None and tagger.template is None:
+            form = form_of(sentences)
+        if hides_labels(chosen) and (tagger.features is not None or form == ATTRIBUTES):
             raise LoglinError("hidden labels are learnt from words; give tokens as strings or tuples, and a template")
+        columns = len(token) if form == COLUMNS else 1
     if hides_labels(chosen) and tagger.template is None:
+        if columns > 1:
+            raise LoglinError(
+                f"tokens are tuples of {columns} columns, but criterion {chosen.name} looks at words alone unless a "
+                "template says more; give one, or tokens as strings"
+            )
         order = chosen.defaults.order if tagger.order is None else tagger.order
         return TemplateExtractor(read_templates(chosen.default_template(order)))
-    if tagger.features is not None or (tagger.template is None and not words):
+    if tagger.features is not None or form == ATTRIBUTES:
         if tagger.like is not None and not takes_attributes(tagger.like):
             raise LoglinError(f"like is {tagger.like!r}, which takes templates; give one, or like='crfsuite'")
+        if form == ATTRIBUTES:
+            warn_of_lists(sentences)  # type: ignore[arg-type]
         return AttributeExtractor()
-    return TemplateExtractor(read_templates(tagger.template, tagger.like))
+    return TemplateExtractor(read_templates(tagger.template, tagger.like, columns))
 
 
-def _corpus(sentences: Any) -> Corpus:
-    return sentences if isinstance(sentences, Corpus) else from_sentences([list(s) for s in sentences], "dev")
+def _corpus(given: Any) -> Corpus:
+    sentences = sentences_of(again(given, "dev"), "dev")
+    return sentences if isinstance(sentences, Corpus) else from_sentences(sentences, "dev")

@@ -141,7 +141,7 @@ def evaluate_labels(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[
                 "give one label per token"
             )
     names, codes, offsets = coded_sentences(gold, predicted)
-    return evaluate(codes[0], codes[1], names, offsets)
+    return evaluate(codes[0], codes[1], list(map(str, names)), offsets)
 
 
 def coded_sentences(*outputs: Sequence[Sequence[Any]]) -> tuple[list[str], list[Codes], Codes]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
-from loglin.corpus.labels import Gold
+from loglin.corpus.labels import Gold, plain_labels
 from loglin.corpus.sections import Section, of_vocabulary
 from loglin.corpus.vocabulary import Vocabulary
 from loglin.errors import LoglinError
@@ -189,10 +189,13 @@ def dictionary_of(mapping: Mapping[str, Iterable]) -> tuple[list, TagDictionary]
         labels = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
         if not labels:
             raise LoglinError(f"the dictionary has no labels for {word!r}; give it at least one, or leave it out")
+        if len(set(plain_labels(labels))) < len(labels):
+            raise LoglinError(f"the dictionary has {labels!r:.60} for {word!r}; name each label once")
         entries.add(word, labels)
     if not entries.words:
         raise LoglinError("the dictionary is empty; give {word: labels} with at least one word")
-    entries.tags = list(dict.fromkeys(label for labels in entries.words.values() for label in labels))
+    flat = [label for labels in entries.words.values() for label in labels]
+    entries.tags = list(dict.fromkeys(plain_labels(flat)))
     return _from_entries(entries)
 
 
@@ -234,9 +237,9 @@ def given_dictionary(value: Any, encoding: str = "utf-8") -> tuple[list | None, 
             return read_dictionary(value, encoding)
         case Mapping():
             return dictionary_of(value)
-        case (names, TagDictionary() as dictionary) if len(names) == dictionary.labels.shape[1]:
+        case (names, TagDictionary() as dictionary) if len(set(names)) == len(names) == dictionary.labels.shape[1]:
             return list(names), dictionary
     raise LoglinError(
         f"dictionary is {str(value)[:60]!r}; give a whole number, how often a word must be seen (0: no dictionary), a "
-        "file's name, {word: labels}, or label names and a TagDictionary that has as many"
+        "file's name, {word: labels}, or label names, each once, and a TagDictionary that has as many"
     )

@@ -14,8 +14,8 @@ from loglin.features.template import TemplateSet, parse_templates
 if TYPE_CHECKING:
     from loglin.features.span_templates import GrammarTemplates
 
-# For tokens of one column: the word and its neighbors, spelling, and label bigrams.
-DEFAULT = """\
+# For words: the word and its neighbors, spelling, and label bigrams.
+WINDOWS = """\
 U00:%x[-2,0]
 U01:%x[-1,0]
 U02:%x[0,0]
@@ -34,7 +34,18 @@ U20:%short-shape[-1,0]
 U21:%shape[0,0]
 U22:%short-shape[0,0]
 U23:%short-shape[1,0]
-B
+"""
+DEFAULT = WINDOWS + "B\n"
+
+# Of every further column the same windows as of words, but for the spelling.
+COLUMN = """\
+U{0}00:%x[-2,{0}]
+U{0}01:%x[-1,{0}]
+U{0}02:%x[0,{0}]
+U{0}03:%x[1,{0}]
+U{0}04:%x[2,{0}]
+U{0}05:%x[-1,{0}]/%x[0,{0}]
+U{0}06:%x[0,{0}]/%x[1,{0}]
 """
 
 # Ratnaparkhi's (1996) parts of speech: the word if common, else its spelling; words around; one and two tags before.
@@ -88,12 +99,20 @@ U22:%if[0,0,"-"]
 U23:%if[0,0,"\\d"]
 """
 
+
+def _ends(template: str) -> str:
+    """The label n-grams of a template whose words stand in another."""
+    return template.removeprefix("U00:%x[0,0]\n").replace("U0", "U9")
+
+
 NAMED = {
     "ratnaparkhi": RATNAPARKHI,
     "bigram": BIGRAM,
     "bigram-spelling": SPELLING + BIGRAM,
     "trigram": TRIGRAM,
     "trigram-spelling": SPELLING + TRIGRAM,
+    "windows-bigram": WINDOWS + _ends(BIGRAM),
+    "windows-trigram": WINDOWS + _ends(TRIGRAM),
 }
 
 # piecewise_training §5: first and last word of the span, joined with the length if below 3; rare words as signatures.
@@ -130,15 +149,20 @@ U03:%short-shape[0,0]
 NAMED_GRAMMARS = {"paper": PAPER, "boundaries": BOUNDARIES, "spans": SPANS}
 
 
-def read_templates(template: str | os.PathLike | TemplateSet | None, like: str | None = None) -> TemplateSet:
+def read_templates(
+    template: str | os.PathLike | TemplateSet | None, like: str | None = None, columns: int = 1
+) -> TemplateSet:
     """Templates from a path, from text with at least one line break or item, by name, or the default ones.
 
-    ``like`` names a tool whose features they shall give (features/like.py).
+    ``like`` names a tool whose features they shall give (features/like.py). Default templates look at so many
+    ``columns``.
     """
     if isinstance(template, TemplateSet):
         return template
     if template is None:
-        return parse_templates(DEFAULT, "the default template", like)
+        return parse_templates(
+            "".join(COLUMN.format(c) for c in range(1, columns)) + DEFAULT, "the default template", like
+        )
     return parse_templates(*_text(os.fspath(template), NAMED), like)
 
 

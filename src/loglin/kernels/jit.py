@@ -43,15 +43,10 @@ def kernel(declared: Declared) -> Any:
     outside = _SETTINGS.CACHE_DIR
     _SETTINGS.CACHE_DIR = str(folders.folder(declared.module))
     try:
-        made: Any = njit(
-            nogil=True,
-            cache=True,
-            error_model="numpy",
-            boundscheck=False,
-            fastmath=set(declared.fastmath),
-            inline="always" if declared.inline else "never",
-            _nrt=declared.allocates,
-        )(declared.function)
+        flags: dict[str, Any] = {"fastmath": set(declared.fastmath), "_nrt": declared.allocates}
+        inline: Any = "always" if declared.inline else "never"
+        compiler: Any = njit(nogil=True, cache=True, error_model="numpy", boundscheck=False, inline=inline, **flags)
+        made = compiler(declared.function)
         made.declared = declared  # for build.py
         return made
     finally:

@@ -95,6 +95,8 @@ class Model:
 
     def _version(self) -> int:
         """The least that a reader must know."""
+        if "constrain" in self.decoding:
+            return 6
         if self.dictionary and not self.dictionary.unknown.all():
             return 4
         if self.dictionary or self.kind.ranks or self.decoding.get("steps") == "independent":
@@ -152,7 +154,8 @@ def _dictionary(section: Section, n_labels: int) -> TagDictionary:
 def _is_decoding(decoding: Section, n_labels: int) -> bool:
     """Whether a file's way to decode is one that there is."""
     given = decoding.manifest
-    if not isinstance(given, dict) or given.keys() - {"steps", "beam", "scale", "link", "threshold"}:
+    known = {"steps", "beam", "scale", "link", "threshold", "constrain"}
+    if not isinstance(given, dict) or given.keys() - known or not isinstance(given.get("constrain", ""), str):
         return False
     if not given:
         return True

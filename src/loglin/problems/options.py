@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
-from loglin.corpus.labels import Gold, gold_of_sequences
+from loglin.corpus.labels import Gold, gold_of_sequences, plain_labels
 from loglin.errors import LoglinError
 from loglin.features.dictionary import given_dictionary
 from loglin.optimize.run import check_number, check_whole
@@ -29,7 +27,7 @@ class ChainOptions:
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
     dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
     label_weights: Mapping | None = None
-    instance_weights: np.ndarray | None = field(default=None, repr=False)
+    instance_weights: Any = field(default=None, repr=False)  # of sentences; checked_weights says what they may be
 
     def __post_init__(self) -> None:
         check_number("l1", self.l1)
@@ -40,6 +38,9 @@ class ChainOptions:
             check_whole("cutoff", self.cutoff, 1)
         except LoglinError as error:
             raise LoglinError(f"{error}, the fewest occurrences") from None
+        for name, given in (("weights of labels", self.label_weights), ("variances", self.variances)):
+            if given is not None and not isinstance(given, Mapping):
+                raise LoglinError(f"{name} are {given!r:.60}; give a dict of numbers")
         for name, value in (self.variances or {}).items():
             if not isinstance(value, Real) or not float(value) > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")
@@ -78,5 +79,5 @@ def with_dictionary_labels(labels: list, gold: Gold, options: ChainOptions) -> t
     """Append the given dictionary's extra labels to the training labels."""
     if not options.dictionary_labels:
         return labels, gold
-    together = list(dict.fromkeys([*labels, *options.dictionary_labels]))
+    together = list(dict.fromkeys(plain_labels([*labels, *options.dictionary_labels])))
     return together, gold.widened(len(together))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,11 @@ def instance_weights(design: Design, gold: Any, labels: list, options: ChainOpti
             raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")
         if not (gold.codes >= 0).any():
             raise LoglinError("label_weights weigh labelled sentences, but no token has a certain label; leave it out")
+        wrong = [
+            (y, w) for y, w in options.label_weights.items() if not isinstance(w, Real) or not 0 <= float(w) < np.inf
+        ]
+        if wrong:
+            raise LoglinError(f"label_weights gives {wrong[0][0]!r} {wrong[0][1]!r}; give numbers of at least 0")
         by_label = np.array([float(options.label_weights.get(label, 1.0)) for label in labels])
         by_token = np.where(gold.codes >= 0, by_label[np.maximum(gold.codes, 0)], 1.0)
         sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
@@ -39,12 +46,20 @@ def instance_weights(design: Design, gold: Any, labels: list, options: ChainOpti
 
 def checked_weights(given: Any, n: int) -> np.ndarray:
     """Weights of n sentences as an array, refused where they make no sense."""
-    weight = np.asarray(given, np.float64)
+    weight = numbers_of(given)
     if weight.shape != (n,) or not np.isfinite(weight).all() or (weight < 0).any():
         raise LoglinError(f"instance weights must be {n} finite numbers of at least 0, one per sentence")
     if not weight.any():
         raise LoglinError("all instance weights are zero, so there is nothing to learn from; raise some")
     return weight
+
+
+def numbers_of(given: Any) -> np.ndarray:
+    """Weights as they are given, which may be a generator, as an array; empty if they are no numbers."""
+    try:
+        return np.asarray(list(given) if isinstance(given, Iterator) else given, np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None) -> Penalties:
