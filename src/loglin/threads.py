@@ -10,15 +10,25 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from numbers import Integral
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+
+from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 CHUNKS = 16
+MOST_THREADS = 1024  # more than any machine gains from, fewer than any refuses
+
+
+def check_threads(n: object) -> None:
+    """Refuse a number of threads that is none; None stands for all cores."""
+    if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= MOST_THREADS):
+        raise LoglinError(f"threads is {n!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores")
 
 
 def available_cores() -> int:
@@ -29,6 +39,7 @@ class Threads:
     """A fixed number of threads; ``Threads(None)`` takes all cores."""
 
     def __init__(self, n: int | None = None):
+        check_threads(n)
         self.n = n or available_cores()
 
     @cached_property

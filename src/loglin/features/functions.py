@@ -85,8 +85,10 @@ def compile_pattern(pattern: str) -> re.Pattern:
     translated = re.sub(r"\\(.)", lambda m: f"(?:{_WAPITI[m[1]]})" if m[1] in _WAPITI else m[0], pattern)
     try:
         return re.compile(translated)
-    except re.error as error:
+    except (re.error, OverflowError) as error:
         raise LoglinError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+    except RecursionError:
+        raise LoglinError(f"the pattern {pattern[:40]!r}… is nested too deeply; write a flatter one") from None
 
 
 # What a template with like=wapiti has in place of %X, %t, %m and %M.
