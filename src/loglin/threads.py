@@ -27,8 +27,12 @@ MOST_THREADS = 1024  # more than any machine gains from, fewer than any refuses
 
 def check_threads(n: object) -> None:
     """Refuse a number of threads that is none; None stands for all cores."""
-    if n is not None and (not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= int(n) <= MOST_THREADS):
-        raise LoglinError(f"threads is {n!r}; give a whole number from 1 to {MOST_THREADS}, or None for all cores")
+    if n is None:
+        return
+    if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
+        raise LoglinError(f"threads is {n!r}; give a whole number of at least 1")
+    if int(n) > MOST_THREADS:
+        raise LoglinError(f"threads is {n}; give at most {MOST_THREADS}, or as many as there are cores")
 
 
 def available_cores() -> int:
