@@ -10,15 +10,29 @@ import itertools
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
+from numbers import Integral
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+
+from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 CHUNKS = 16
+MOST_THREADS = 1024  # more than any machine gains from, fewer than any refuses
+
+
+def check_threads(n: object) -> None:
+    """Refuse a number of threads that is none; None stands for all cores."""
+    if n is None:
+        return
+    if not isinstance(n, Integral) or isinstance(n, bool) or int(n) < 1:
+        raise LoglinError(f"threads is {n!r}; give a whole number of at least 1")
+    if int(n) > MOST_THREADS:
+        raise LoglinError(f"threads is {n}; give at most {MOST_THREADS}, or as many as there are cores")
 
 
 def available_cores() -> int:
@@ -32,6 +46,7 @@ class Threads:
     """
 
     def __init__(self, n: int | None = None):
+        check_threads(n)
         self.n = n or available_cores()
 
     def map(self, function: Callable[..., Result], chunks: Sequence[tuple[int, int]]) -> list[Result]:

@@ -557,3 +557,53 @@ def test_standard_output_on_a_full_disk(folder):
             [*PROGRAM, "tag", "tagger", "data"], cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     check_sentence(done.returncode, done.stderr, "No space left")
+
+
+# ---------------------------------------------------------------------- numbers and nesting beyond all measure
+
+HUGE, DIGITS = str(2**70), "9" * 400
+DEEP = "[" * 5000 + "1" + "]" * 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["tag", "tagger", "data", "--beam", HUGE], ["--beam", "too large"]),
+        (["tag", "tagger", "data", "--threads", "5000"], ["threads is 5000", "at most 1024"]),
+        (["tag", "tagger", "data", "--nbest", HUGE], ["--nbest", "too large"]),
+        (["train", "data", "-o", "out", "--threads", "5000"], ["threads is 5000"]),
+        (["train", "data", "-o", "out", "--l2", "1e400"], ["l2 is inf"]),
+        (["train", "data", "-o", "out", "--seed", "-1"], ["seed is -1", "at least 0"]),
+        (["train", "data", "-o", "out", "--seed", HUGE], [f"seed is {HUGE}", "at most"]),
+        (["train", "data", "-o", "out", "--max-iter", HUGE], ["--max-iter", "too large"]),
+        (["train", "data", "-o", "out", "--min-count", HUGE], ["--min-count", "too large"]),
+    ],
+)
+def test_numbers_beyond_all_measure(folder, arguments, parts):
+    refused(folder, arguments, *parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "parts"),
+    [
+        ("d.jsonl", '{"tokens": [{"w": ' + DIGITS + '}], "labels": ["A"]}\n', ["'w' has the value 999", "finite"]),
+        ("d.jsonl", '{"tokens": [' + DIGITS * 20 + '], "labels": ["A"]}\n', ["line 1", "thousands of digits"]),
+        ("d.jsonl", '{"tokens": ' + DEEP + ', "labels": ["A"]}\n', ["line 1", "nested too deep"]),
+    ],
+)
+def test_json_beyond_all_measure(folder, name, content, parts):
+    (folder / name).write_text(content)
+    refused(folder, ["train", name, "-o", "out"], *parts)
+
+
+@pytest.mark.parametrize(
+    ("template", "parts"),
+    [
+        ("U0:" + "%x[0,0]/" * 400, ["joins 400", "fewer items"]),
+        ('U0:%t[0,0,"' + "(" * 3000 + ")" * 3000 + '"]', ["nested too deeply"]),
+        ('U0:%m[0,0,"a{99999999999999999999}"]', ["not a regular expression"]),
+    ],
+)
+def test_templates_beyond_all_measure(folder, template, parts):
+    (folder / "t").write_text(template + "\n")
+    refused(folder, ["train", "data", "--template", "t", "-o", "out"], *parts)

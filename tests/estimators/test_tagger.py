@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
 from loglin import LoglinError, Tagger, load
+from loglin.decoding.chains import Decoder
 from loglin.demo.ingredients import generate
 
 
@@ -224,3 +225,16 @@ def test_bad_input_is_one_sentence(X, y, message):
 def test_bad_parameters_are_one_sentence(parameters, message):
     with pytest.raises(LoglinError, match=message):
         Tagger(**parameters).fit([["a"]], [["X"]])
+
+
+@pytest.mark.parametrize("given", [{"threads": 5000}, {"threads": 0}, {"seed": -1}, {"seed": 2**70}])
+def test_numbers_beyond_all_measure(given):
+    with pytest.raises(LoglinError, match=f"{next(iter(given))} is"):
+        Tagger(**given).fit([["a"]], [["X"]])
+
+
+def test_a_beam_beyond_all_measure():
+    tagger = Tagger(max_iter=1).fit([["a", "b"]], [["X", "Y"]])
+    for beam in (2**70, -1, 1.5):
+        with pytest.raises(LoglinError, match="beam is"):
+            Decoder(tagger.model_, decoding={"beam": beam})

@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 
+import pytest
+
+from loglin.corpus.sections import Section
+from loglin.errors import LoglinError
+from loglin.models import files, kinds
+
 BEGIN = b'{"__metadata__":{"crc32":"'
 DIGITS = slice(8 + len(BEGIN), 16 + len(BEGIN))
 
@@ -44,3 +50,17 @@ def header_of(path) -> tuple[dict, dict]:
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return header, json.loads(header["__metadata__"]["loglin"])
+
+
+def refuse_dictionary(tagger, broken, path) -> None:
+    """A tagger with a broken dictionary is neither written nor, if somebody has, read."""
+    tagger.save(path)
+    whole = files.read(path)
+    arrays = {f"dictionary.{name}": array for name, array in broken.to_section().arrays.items()}
+    files.write(path, Section(whole.manifest, whole.arrays | arrays))
+    with pytest.raises(LoglinError, match="train it again"):
+        kinds.load(path)
+    kept, tagger.model_.dictionary = tagger.model_.dictionary, broken
+    with pytest.raises(LoglinError, match="is not written, since it could not be loaded"):
+        tagger.save(path)
+    tagger.model_.dictionary = kept

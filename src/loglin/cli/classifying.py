@@ -24,7 +24,7 @@ from loglin.errors import LoglinError
 @click.option("--proba", is_flag=True, help="Add every class and its probability, parted by tabs.")
 @click.option(
     "--nbest",
-    type=click.IntRange(min=1),
+    type=shared.Count(1),
     help="Instead of the label, the K best classes, each with its probability.",
 )
 @click.option("--eval", "compare", is_flag=True, help="Compare with the labels in FILE; the labels go to -o only.")

@@ -29,7 +29,7 @@ _WITH_PROBABILITY = re.compile(r".*:[01]\.\d{6}", re.DOTALL)  # what tag --margi
     help="What McNemar's test counts as right or wrong.",
 )
 @click.option("--resamples", type=click.IntRange(1, 10_000_000), default=10_000, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=shared.Count(0), default=0, show_default=True, help="Of the bootstrap.")
 @shared.label_column
 @click.option(
     "--output-column",

@@ -6,12 +6,13 @@ import os
 
 import click
 
+from loglin.cli import options as shared
 from loglin.errors import LoglinError
 
 
 @click.command("compile")
 @click.option("--cache", "cache_only", is_flag=True, help="Only into the cache of the user who runs this.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes at a time; default one per core.")
+@click.option("--jobs", type=shared.Count(1), help="Processes at a time; default one per core.")
 def compile_kernels(cache_only: bool, jobs: int | None) -> None:
     """Compile what loglin would otherwise compile when it is first used.
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 @click.command("dictionary")
 @click.argument("data")
 @click.option("-o", "--output", help="Dictionary file to write; JSON if it ends in .json.")
-@click.option("--min-count", type=click.IntRange(min=1), help="Leave out rarer words.")
-@click.option("--first", type=click.IntRange(min=1), help="Leave out words that the first so many sentences lack.")
+@click.option("--min-count", type=shared.Count(1), help="Leave out rarer words.")
+@click.option("--first", type=shared.Count(1), help="Leave out words that the first so many sentences lack.")
 @click.option(
     "--unknown",
     metavar="POLICY",
     help="What words that are not in it may be: all (any label), open (labels of many words), refuse, or labels parted "
     "by commas.",
 )
-@click.option("--open-types", type=click.IntRange(min=1), help="Words that make a label open; default 20.")
+@click.option("--open-types", type=shared.Count(1), help="Words that make a label open; default 20.")
 @click.option("--check", metavar="RAW", help="Compare with the words of this text.")
 @click.option(
     "--format",

@@ -18,7 +18,7 @@ _TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
 
 @click.command("inspect")
 @click.argument("model")
-@click.option("--top", type=click.IntRange(min=0), default=5, show_default=True, help="How many weights to list.")
+@click.option("--top", type=shared.Count(0), default=5, show_default=True, help="How many weights to list.")
 @click.option("--label", help="Only the weights of this label.")
 @click.option(
     "--explain",

@@ -56,13 +56,13 @@ def lm_command() -> None:
     help="Any of bigram, trigram, 4-gram, …, skip, skip-3, skip-1-3, …, suffix, prefix, class, class-pair, trigger, "
     "document, cache, parted by commas.",
 )
-@click.option("--vocabulary", type=click.IntRange(min=1), default=10_000, show_default=True, help="Known words.")
+@click.option("--vocabulary", type=shared.Count(1), default=10_000, show_default=True, help="Known words.")
 @click.option("--variance", "variances", multiple=True, metavar="KIND=NUMBER", help="Gaussian prior of a kind.")
 @click.option("--min-count", "min_counts", multiple=True, metavar="[KIND=]NUMBER", help="Leave out rarer features.")
 @click.option("--classes", help="File with a word and its class a line; default: the tags, with --tagged.")
-@click.option("--window", type=click.IntRange(min=1), help="Recent words that the cache has.")
-@click.option("--trigger-window", type=click.IntRange(min=1), help="Most known words between those of a trigger pair.")
-@click.option("--trigger-pairs", type=click.IntRange(min=1), help="Pairs of words that trigger has.")
+@click.option("--window", type=shared.Count(1), help="Recent words that the cache has.")
+@click.option("--trigger-window", type=shared.Count(1), help="Most known words between those of a trigger pair.")
+@click.option("--trigger-pairs", type=shared.Count(1), help="Pairs of words that trigger has.")
 @training.max_iter("100")
 @training.tol(1e-5)
 @training.start
@@ -252,7 +252,7 @@ def _lead(lines: list[tuple[str, str]], model: Any, given: dict[str, Any]) -> tu
 @lm_command.command("next")
 @click.argument("model")
 @click.argument("history", default="")
-@click.option("-k", "k", type=click.IntRange(min=1), default=10, show_default=True, help="How many words.")
+@click.option("-k", "k", type=shared.Count(1), default=10, show_default=True, help="How many words.")
 @click.option("--explain", metavar="WORD", help="Show instead what speaks for this word.")
 @shared.as_json
 def next_command(model, history, k, explain, as_json) -> None:
@@ -288,12 +288,12 @@ def next_command(model, history, k, explain, as_json) -> None:
 
 @lm_command.command("sample")
 @click.argument("model")
-@click.option("-n", "n", type=click.IntRange(min=1), default=1, show_default=True, help="How many sentences.")
+@click.option("-n", "n", type=shared.Count(1), default=1, show_default=True, help="How many sentences.")
 @click.option("--history", default="", help="How the sentence begins; earlier lines are earlier sentences.")
-@click.option("--seed", type=click.IntRange(min=0), help="The same number gives the same sentences.")
+@click.option("--seed", type=shared.Count(0), help="The same number gives the same sentences.")
 @click.option("--temperature", type=float, default=1.0, show_default=True, help="Below 1: likely words more often.")
 @click.option("--unknown", is_flag=True, help="Draw <unk> too.")
-@click.option("--max-length", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--max-length", type=shared.Count(1), default=200, show_default=True)
 @shared.as_json
 def sample_command(model, as_json, **given) -> None:
     """Draw sentences from MODEL, a line each.

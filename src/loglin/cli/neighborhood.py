@@ -21,7 +21,7 @@ LONGEST = 10**300  # a number of strings that is written with all its digits in 
 @click.argument("name")
 @click.argument("sentence", nargs=-1)
 @click.option("--strings", is_flag=True, help="List the neighbors, the sentence itself first.")
-@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Neighbors to list at most.")
+@click.option("--limit", type=shared.Count(1), default=100, show_default=True, help="Neighbors to list at most.")
 @click.option("--dot", is_flag=True, help="Print the lattice for Graphviz.")
 @click.option("-o", "--output", help="Draw the lattice: FILE.svg.")
 @shared.as_json

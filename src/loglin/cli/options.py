@@ -14,9 +14,25 @@ import click
 from loglin.cli import interrupts
 from loglin.errors import LoglinError
 
+LARGEST = (1 << 31) - 1
+
+
+class Count(click.IntRange):
+    """A whole number of at least ``least``, and no larger than anything that there is."""
+
+    def __init__(self, least: int):
+        super().__init__(min=least)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        found = super().convert(value, param, ctx)
+        if found > LARGEST:
+            self.fail(f"{found} is too large, give at most {LARGEST}", param, ctx)
+        return found
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 encoding = click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the text.")
-threads = click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
+threads = click.option("--threads", type=Count(1), help="Threads; default all cores.")
 
 
 class ColumnName(click.ParamType):
@@ -79,7 +95,7 @@ decoding = click.option(
     help="How steps score, if not as the model was trained to: as they are, each normalized, with none of the above, "
     "scaled.",
 )
-beam = click.option("--beam", type=click.IntRange(min=0), help="Search with so many states a step; 0: exactly.")
+beam = click.option("--beam", type=Count(0), help="Search with so many states a step; 0: exactly.")
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.argument("gold")
 @click.argument("system")
 @click.option("--against", metavar="OTHER", help="Trees of another parser: test whether SYSTEM differs by chance.")
-@click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences.")
+@click.option("--max-length", type=shared.Count(1), help="Leave out longer sentences.")
 @click.option("--by-length", is_flag=True, help="Also the scores of short sentences, and by length.")
 @click.option("--by-label", is_flag=True, help="Also the scores of every label.")
 @click.option("--unlabeled", is_flag=True, help="Brackets agree whatever their labels.")
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "that cannot be compared count as having no brackets.",
 )
 @click.option("--resamples", type=click.IntRange(1, 10_000_000), default=1000, show_default=True, help="Of intervals.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the resampling.")
+@click.option("--seed", type=shared.Count(0), default=0, show_default=True, help="Of the resampling.")
 @memory
 @shared.encoding
 @shared.threads

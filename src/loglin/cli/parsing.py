@@ -29,7 +29,7 @@ GRAMMARS = (".grammar", ".cfg", ".pcfg")  # ends of names
 
 memory = click.option(
     "--memory",
-    type=click.IntRange(min=1),
+    type=shared.Count(1),
     default=1024,
     show_default=True,
     help="MiB that the chart of a sentence may take; longer sentences are not parsed, and reported.",
@@ -41,9 +41,9 @@ memory = click.option(
 @click.argument("file", default="-")
 @click.option("-o", "--output", help="Where to write; default standard output.")
 @click.option("--draw", is_flag=True, help="Draw the trees, indented where they are wider than the terminal.")
-@click.option("--width", type=click.IntRange(min=1), help="Columns of --draw; default those of the terminal.")
+@click.option("--width", type=shared.Count(1), help="Columns of --draw; default those of the terminal.")
 @click.option("--svg", metavar="FILE", help="Also draw all trees into this SVG file.")
-@click.option("--nbest", type=click.IntRange(min=1), help="The K best trees of a sentence, behind their probabilities.")
+@click.option("--nbest", type=shared.Count(1), help="The K best trees of a sentence, behind their probabilities.")
 @click.option("--probabilities", is_flag=True, help="Add the probability of every phrase.")
 @click.option("--max-recall", is_flag=True, help="Trees with the most phrases expected to be right, not the likeliest.")
 @click.option("--explain", metavar="I-J", help="Say why the words I to J, from 0, J left out, are a phrase or not.")

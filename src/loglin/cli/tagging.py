@@ -22,7 +22,7 @@ constrain = click.option(
 @click.argument("file", default="-")
 @click.option("-o", "--output", help="Where to write; default standard output.")
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
-@click.option("--nbest", type=click.IntRange(min=1), help="The K best sequences of each sentence, with probabilities.")
+@click.option("--nbest", type=shared.Count(1), help="The K best sequences of each sentence, with probabilities.")
 @constrain
 @shared.decoding
 @shared.beam
@@ -76,7 +76,7 @@ def tag_command(model, file, output, marginals, nbest, as_json, **given) -> None
     type=click.Choice(["none", "many-to-one", "one-to-one"]),
     help="Of a model learnt without labels: which right label each of its labels stands for.",
 )
-@click.option("--words", type=click.IntRange(min=0), help="The most frequent errors by word, so many.")
+@click.option("--words", type=shared.Count(0), help="The most frequent errors by word, so many.")
 @click.option("--marginals", is_flag=True, help="Also the mean probability of the right labels.")
 @shared.text_format
 @shared.encoding

@@ -71,14 +71,14 @@ l1 = click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_defaul
 
 
 min_count = click.option(
-    "--min-count", type=click.IntRange(min=1), default=1, show_default=True, help="Leave out rarer attributes."
+    "--min-count", type=shared.Count(1), default=1, show_default=True, help="Leave out rarer attributes."
 )
 
 
 def cutoff(together: str) -> Callable:
     """The option --cutoff of features, which are an attribute and something ``together``."""
     text = f"Leave out rarer features, attribute and {together} together."
-    return click.option("--cutoff", type=click.IntRange(min=1), default=1, show_default=True, help=text)
+    return click.option("--cutoff", type=shared.Count(1), default=1, show_default=True, help=text)
 
 
 def criterion(*structures: str, default: str) -> Callable:
@@ -122,7 +122,7 @@ def settings_table(*structures: str) -> str:
 
 
 def max_iter(default: str) -> Callable:
-    return click.option("--max-iter", type=click.IntRange(min=1), help=f"Most iterations; default {default}.")
+    return click.option("--max-iter", type=shared.Count(1), help=f"Most iterations; default {default}.")
 
 
 def tol(default: float | None, told: str = "") -> Callable:

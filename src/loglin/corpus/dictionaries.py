@@ -24,7 +24,7 @@ from typing import Any
 
 from loglin.corpus.crfsuite import text_lines
 from loglin.corpus.files import read_text
-from loglin.corpus.jsonlines import check_surrogates
+from loglin.corpus.jsonlines import check_surrogates, reason
 from loglin.corpus.limits import check_runs
 from loglin.corpus.output import write_atomically
 from loglin.errors import LoglinError
@@ -144,8 +144,8 @@ def _from_json(text: str, path: str) -> Entries:
         raise LoglinError(
             f'{path}, line {error.lineno}: not JSON ({error.msg}); write {{"word": ["tag", …], …}}'
         ) from None
-    except ValueError as error:  # numbers of thousands of digits
-        raise LoglinError(f'{path}: not JSON ({error}); write {{"word": ["tag", …], …}}') from None
+    except ValueError as error:
+        raise LoglinError(f'{path}: not JSON ({reason(error)}); write {{"word": ["tag", …], …}}') from None
     except RecursionError:
         raise LoglinError(f'{path}: brackets are nested too deep; write {{"word": ["tag", …], …}}') from None
     if not isinstance(value, dict):

@@ -33,7 +33,7 @@ def read(
         try:
             value = json.loads(line, parse_constant=float)
         except ValueError as error:
-            raise LoglinError(f"{path}, line {number}: not JSON ({error}); write one object per line") from None
+            raise LoglinError(f"{path}, line {number}: not JSON ({reason(error)}); write one object per line") from None
         except RecursionError:
             raise LoglinError(f"{path}, line {number}: brackets are nested too deep; write flatter objects") from None
         if not isinstance(value, dict):
@@ -43,6 +43,11 @@ def read(
         if "\\u" in line:
             check_surrogates(value, f"{path}, line {number}")
         yield number, value
+
+
+def reason(error: ValueError) -> str:
+    """Why a text is no JSON; what is wrong with nothing but a number is its length."""
+    return str(error) if isinstance(error, json.JSONDecodeError) else "a number has thousands of digits"
 
 
 def check_surrogates(value: dict, place: str) -> None:

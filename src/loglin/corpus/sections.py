@@ -172,7 +172,11 @@ class Section:
         found = self.array(name, *(dtypes or (np.float64,)), size=size)
         found = found.astype(np.float32) if found.dtype == np.float16 else found
         fine = np.isfinite(found).all() if below == np.inf else (np.abs(found) < below).all()
-        self.require(bool(fine), name, "has values that are not finite" if below == np.inf else f"exceeds {below:g}")
+        self.require(
+            bool(fine),
+            name,
+            "has values that are not finite" if below == np.inf else f"has values larger than {below:g}",
+        )
         return found
 
     def log_probabilities(self, name: str, size: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Attributes
 from loglin.models.chain import Model
-from loglin.threads import Threads, chunks_by_size
+from loglin.threads import Threads, check_threads, chunks_by_size
 
 if TYPE_CHECKING:
     from loglin.decoding.reasons import Entity, Explanation, Vote
@@ -46,11 +46,15 @@ class Decoder:
     ):
         scheme = model.decoding.get("constrain") if constrain is None else constrain
         self.model, self.index, self.constrain = model, model.index, None if scheme == ANY else scheme
+        check_threads(threads)
         self.threads = threads
         self.width = padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, self.constrain) if self.constrain else None
         self.decoding = {"steps": "global", "beam": 0, "dictionary": True} | model.decoding | (decoding or {})
         self.dictionary = model.dictionary if self.decoding["dictionary"] else None
+        beam = self.decoding["beam"]
+        if not isinstance(beam, int) or not 0 <= beam < 1 << 31:
+            raise LoglinError(f"beam is {beam!r}; give a number of states, or 0 for an exact search")
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)

@@ -20,10 +20,10 @@ from loglin.generative.predictor import Predictor, Vote
 from loglin.models.cache import CacheModel
 from loglin.models.language import PredictorModel
 from loglin.models.next_word import NextWordModel
-from loglin.optimize.run import Run, check_whole
+from loglin.optimize.run import LARGEST_SEED, Run, check_whole
 from loglin.problems.histories import HistoryProblem, LanguageOptions
 from loglin.structures.local import checked_count
-from loglin.threads import Threads
+from loglin.threads import Threads, check_threads
 from loglin.training.cache import require_sentences, with_cache
 from loglin.training.fit import fit
 from loglin.training.held_out_text import HeldOutText
@@ -139,8 +139,7 @@ class LanguageModel(WithCriterion, Estimator):
             self.features, self.vocabulary, self.min_count, self.variances, self.window, self.trigger_window,
             self.trigger_pairs,
         )  # fmt: skip
-        if self.threads is not None:
-            check_whole("threads", self.threads, 1)
+        check_threads(self.threads)
         if chosen.counts and self.dev is not None:
             raise LoglinError(f"criterion {chosen.name} counts, and has no iterations to choose from; leave out dev")
         return chosen, options, self.new_run(chosen, 0.0, self.max_iter, tol=self.tol, dtype="float64")
@@ -280,6 +279,8 @@ class LanguageModel(WithCriterion, Estimator):
         if not np.isfinite(temperature) or temperature <= 0:
             raise LoglinError(f"temperature is {temperature!r}; give a number above 0")
         check_whole("n", n, 0)
+        if seed is not None:
+            check_whole("seed", seed, 0, LARGEST_SEED)
         rng = np.random.default_rng(seed)
         earlier, begun = _begun(history)
         sentences = []

@@ -157,11 +157,11 @@ class WithCriterion:
         """How to search for weights, checked before any data are read."""
         from loglin.criteria.registry import check_optimizer
         from loglin.optimize.reporter import Reporter
-        from loglin.optimize.run import Run, check_whole
+        from loglin.optimize.run import Run
+        from loglin.threads import check_threads
 
         check_optimizer(self.optimizer, chosen, l1)
-        if self.threads is not None:
-            check_whole("threads", self.threads, 1)
+        check_threads(self.threads)
         most = chosen.defaults.max_iter if max_iter is None else max_iter
         return Run(self.optimizer, most, reporter=Reporter(self._call), **given)
 

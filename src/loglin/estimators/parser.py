@@ -22,6 +22,7 @@ from loglin.features.read import NAMED_GRAMMARS
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.transforms import TreeCoder
 from loglin.models.parser import ParserModel
+from loglin.optimize.run import LARGEST_SEED, check_whole
 from loglin.problems.penalties import numbers_of
 from loglin.problems.trees import TreeOptions, model_of_pcfg
 from loglin.training.fit import fit
@@ -235,7 +236,9 @@ class Parser(WithCriterion, Estimator):
     def sample(self, sentence: Sequence[str], n: int = 1, seed: int | None = None) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""
         require_fitted(self)
-        return self.decoder_.sample(sentence, n, np.random.default_rng(self.seed if seed is None else seed))
+        chosen = self.seed if seed is None else seed
+        check_whole("seed", chosen, 0, LARGEST_SEED)
+        return self.decoder_.sample(sentence, n, np.random.default_rng(chosen))
 
     def score(self, trees: Iterable[Tree | str], y: Any = None) -> float:
         """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""

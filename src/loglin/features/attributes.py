@@ -125,9 +125,13 @@ def attributes_of(token: object, prefix: str = "") -> Iterator[tuple[str, float]
                 if value:
                     yield name, 1.0
             elif isinstance(value, Real):
-                if not math.isfinite(value):
-                    raise ValueError(f"attribute {name!r} has the value {value}; values must be finite numbers")
-                yield name, float(value)
+                try:
+                    number = float(value)
+                except OverflowError:
+                    number = math.inf
+                if not math.isfinite(number):
+                    raise ValueError(f"attribute {name!r} has the value {value!s:.20}; values must be finite numbers")
+                yield name, number
             elif value is not None:
                 yield from attributes_of(value, name + ":")
     elif isinstance(token, Iterable):

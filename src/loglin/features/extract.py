@@ -323,8 +323,8 @@ class TemplateExtractor:
             sizes = np.array([len(self.vocabularies[i.view]) for i in template.items], np.int64)
             if sum(np.log2(sizes + 2 * self.templates.reach + 1)) > 62:
                 raise LoglinError(
-                    f"{self.templates.source}: {template.text!r} joins {len(sizes)} large columns, more combinations "
-                    "than can be numbered; join fewer items"
+                    f"{self.templates.source}: {template.text!r:.100} joins {len(sizes)} large columns, more "
+                    "combinations than can be numbered; join fewer items"
                 )
             which = np.array([self.views.order.index(i.view) for i in template.items], np.int64)
             self._plans[template] = which, np.array([i.offset for i in template.items], np.int64), sizes

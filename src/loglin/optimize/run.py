@@ -16,6 +16,9 @@ SINGLE_PRECISION_TOL = 1e-6  # float32 carries the objective to about this much 
 Make = Callable[[type], Objective]  # of the precision: np.float32 or np.float64
 
 
+LARGEST_SEED = (1 << 63) - 1  # that a model file holds
+
+
 @dataclass(frozen=True)
 class Run:
     """A search for weights: by which optimizer, how far, how precisely, and who follows it."""
@@ -34,7 +37,7 @@ class Run:
     def __post_init__(self) -> None:
         check_number("tol", self.tol)
         check_whole("max_iter", self.max_iter, 1)
-        check_whole("seed", self.seed, 0)
+        check_whole("seed", self.seed, 0, LARGEST_SEED)
         if self.dtype not in ("auto", "float32", "float64"):
             raise LoglinError(f"dtype is {self.dtype!r}; choose auto, float32 or float64")
 
@@ -50,7 +53,9 @@ def check_number(name: str, value: object, least: float = 0.0) -> None:
         raise LoglinError(f"{name} is {value!r}; give a number of at least {least:g}")
 
 
-def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse a value that is not a whole number of at least ``least``."""
+def check_whole(name: str, value: object, least: int, most: int = (1 << 31) - 1) -> None:
+    """Refuse a value that is not a whole number from ``least`` to ``most``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise LoglinError(f"{name} is {value!r}; give a whole number of at least {least}")
+    if int(value) > most:
+        raise LoglinError(f"{name} is {value}; give a whole number of at most {most}")
