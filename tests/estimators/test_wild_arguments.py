@@ -52,7 +52,7 @@ def test_what_structures_refuse():
         (lambda: Local([[10**400]]), "must be an array of numbers"),
         (lambda: Lattice(1, 2, np.zeros((1, 3, 3)), np.zeros(1)), "give WordLattices and Sites"),
         (lambda: Forest({}, np.zeros((1, 1)), np.zeros(1)), "give a Grammar"),
-        (lambda: prepared.parser().predict(3), "no list of sentences"),
+        (lambda: prepared.parser().predict(3), "give a list of sentences"),
         (lambda: Parser([]).fit(prepared.TREES), "no criterion is called"),
     ):
         with pytest.raises(LoglinError, match=words):

@@ -34,6 +34,7 @@ from loglin import load
 from loglin.cli import interrupts
 from loglin.cli.main import main
 from support.estimators import LINES, SENTENCES, TREES, X, Y
+from support.shell import wait_until_it_hears
 
 install = interrupts.install
 interrupts.install = lambda: None  # in this process, which runs every command once, so that those it forks are quick
@@ -168,14 +169,16 @@ class Faults:
             time.sleep(self.random.random() * 1.2 * self.seconds[name])
             with suppress(ProcessLookupError):
                 os.kill(process, number)
-            code, may_end = code_of(process), (128 + number, 0)
+            code = code_of(process)
         else:
             with open(self.folder / "errors", "wb") as errors, open(os.devnull, "wb") as nowhere:
                 command = [sys.executable, "-m", "loglin", *arguments]
                 new = subprocess.Popen(command, cwd=self.folder, stdout=nowhere, stderr=errors)
-            time.sleep(0.1 + self.random.random())
+            wait_until_it_hears(new)
+            time.sleep(self.random.random())
             new.send_signal(number)
-            code, may_end = new.wait(LONGEST), (128 + number, -number, 0)
+            code = new.wait(LONGEST)
+        may_end = (128 + number, 0)
         if number == signal.SIGKILL:
             may_end = (-number, 0)
         self.counts["done before" if code == 0 else "ended"] += 1

@@ -14,6 +14,7 @@ import copy
 import io
 import json
 import math
+import random
 import signal
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +64,7 @@ class Failure:
 
 def cases(rng: np.random.Generator) -> Iterator[Case]:
     """Damaged files without end."""
-    wholes = dict(_whole_files())
+    wholes = _wholes()
     names = list(wholes)
     while True:
         name = names[rng.integers(len(names))]
@@ -310,6 +312,23 @@ def failure_of(case: Case, path: Path) -> Failure | None:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
     return None
+
+
+@cache
+def _wholes() -> dict[str, bytes]:
+    return dict(_whole_files())
+
+
+def case(rng: random.Random) -> None:
+    """One case, as run.py has them."""
+    damaged = next(cases(np.random.default_rng(rng.getrandbits(64))))
+    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+        path = Path(folder) / "m"
+        path.write_bytes(damaged.content)
+        use(path, damaged.kind)
+
+
+KINDS = {"models": case}
 
 
 def run(n: int, seed: int = 0) -> Iterator[Failure]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -42,6 +45,13 @@ def program(folder, arguments, given=b""):
         with pytest.raises(SystemExit) as ended:
             main()
     return ended.value.code, out.buffer.getvalue().decode(), err.getvalue()
+
+
+def wait_until_it_hears(process) -> None:
+    """Wait until a new process handles SIGTERM itself: before that, Python has not come to the program."""
+    status, bit = Path(f"/proc/{process.pid}/status"), 1 << (signal.SIGTERM - 1)
+    while process.poll() is None and not int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & bit:
+        time.sleep(0.001)
 
 
 def snapshot(folder):

@@ -12,20 +12,24 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # nothing is imported here that takes time before signals are heard
+    from typing import Any
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+STILL = 0.1  # seconds; not longer, since the main thread may hold what the watching thread waits for
 
 
-@dataclass
 class _State:
-    installed: bool = False
-    kept: tuple[int, ...] = ()  # signals after which what has been learned is kept
-    learned: bool = False  # whether training has come to something that can be kept
-    number: int = 0  # of the signal after which something was kept
+    def __init__(self) -> None:
+        self.installed = False
+        self.kept: tuple[int, ...] = ()  # signals after which what has been learned is kept
+        self.learned = False  # whether training has come to something that can be kept
+        self.number = 0  # of the signal after which something was kept
 
 
 _state = _State()
@@ -39,10 +43,10 @@ def install() -> None:
     source, sink = os.pipe()
     os.set_blocking(sink, False)
     signal.set_wakeup_fd(sink, warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(source,), daemon=True).start()
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _handle)
+    threading.Thread(target=_watch, args=(source,), daemon=True).start()
 
 
 @contextmanager
@@ -79,8 +83,9 @@ def _keeps(number: int) -> bool:
 
 
 def _handle(number: int, frame: Any) -> None:
-    """In the main thread; what is not to be kept is the watching thread's."""
+    """In the main thread; where nothing is to be kept, it stands still until the watching thread ends the program."""
     if not _keeps(number):
+        time.sleep(STILL)
         return
     _state.number = _state.number or number
     heard = signal.getsignal(signal.SIGINT)  # by training, while it listens
@@ -102,9 +107,9 @@ def _watch(source: int) -> None:
 
 
 def _end(number: int) -> None:
-    from loglin.corpus.output import remove_unfinished
-
-    remove_unfinished()
+    output = sys.modules.get("loglin.corpus.output")  # without which no file was begun
+    if remove := getattr(output, "remove_unfinished", None):
+        remove()
     with suppress(OSError):
         os.write(2, f"loglin: ended by {signal.Signals(number).name}\n".encode())
     os._exit(128 + number)

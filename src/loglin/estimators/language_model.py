@@ -278,13 +278,13 @@ class LanguageModel(WithCriterion, Estimator):
         """
         if not np.isfinite(temperature) or temperature <= 0:
             raise LoglinError(f"temperature is {temperature!r}; give a number above 0")
-        check_whole("n", n, 0)
+        n = checked_count(n, "sentences")
         if seed is not None:
             check_whole("seed", seed, 0, LARGEST_SEED)
         rng = np.random.default_rng(seed)
         earlier, begun = _begun(history)
         sentences = []
-        for _ in range(checked_count(n, "sentences")):
+        for _ in range(n):
             sentence = list(begun)
             while len(sentence) < max_length:
                 log_p = self._distribution(earlier, sentence)
