@@ -45,7 +45,9 @@ def refusal(error: BaseException) -> bool:
     if isinstance(error, LoglinError) or type(error).__name__ == "NotFittedError":
         return True
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return isinstance(error, ValueError) and "sklearn" in last.filename  # which checks what its own functions are given
+    return (
+        isinstance(error, ValueError | TypeError) and "sklearn" in last.filename
+    )  # which checks what its own functions are given
 
 
 def tried(kind: str, number: int, seed: int) -> str | None:

@@ -58,6 +58,8 @@ def _tagged(kind: str, form: str, rng: random.Random) -> None:
         return  # the command refuses it
     layout = formats.Layout(words, 2, -1, int(words))
     for stretch in chosen.stretches(path, "utf-8"):
+        if not stretch.n_sentences:
+            continue
         inputs = stretch.inputs(layout)
         found = tagger.predict(inputs)
         assert len(found) == stretch.n_sentences, "not labels for every sentence"
@@ -68,7 +70,8 @@ def _tagged(kind: str, form: str, rng: random.Random) -> None:
 
 def _examples(kind: str, rng: random.Random) -> None:
     path = _written(rng, kind, "examples")
-    for example in examples.read_examples(path, rng.choice([examples.JSON, examples.SVMLIGHT]), "utf-8"):
+    batches = examples.read_examples(path, rng.choice([examples.JSON, examples.SVMLIGHT]), "utf-8")
+    for example in (example for batch in batches for example in batch):
         if not example.has_candidates:
             prepared.check_probabilities(prepared.maxent().predict_proba([example.features]))
 

@@ -113,6 +113,8 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
         magic = stream.peek(2)[:2]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
+    except TypeError:
+        raise LoglinError(f"cannot read {path!r:.60}: it is no name of a file; give one") from None
     except ValueError as error:  # a zero byte in the name
         raise LoglinError(f"cannot read {str(path)!r}: {error}; check the name") from error
     if magic == b"\x1f\x8b":

@@ -88,6 +88,8 @@ class TreeDecoder:
     """A model made ready to parse."""
 
     def __init__(self, model: ParserModel, threads: int | None = None, memory: int = MEMORY):
+        if type(memory) is not int or memory < 1:
+            raise LoglinError(f"memory is {memory!r:.60}; give a number of bytes, {MEMORY} for example")
         self.model, self.threads, self.memory = model, Threads(threads), memory
         self.worth = np.array([len(base_label(s)) for s in model.grammar.symbols], float)
 
@@ -111,7 +113,7 @@ class TreeDecoder:
 
     def best(self, sentences: Sequence[Sequence[str]], criterion: str = "best") -> list[Parse]:
         """One tree a sentence: the "best", or by "max-recall" that of the likeliest spans."""
-        if criterion not in ("best", "max-recall"):
+        if not isinstance(criterion, str) or criterion not in ("best", "max-recall"):
             raise LoglinError(f"no way to decode is called {criterion!r}; choose best or max-recall")
         return [parse for batch in self._batches(sentences) for parse in self._parsed(batch, criterion)]
 
@@ -295,6 +297,8 @@ class TreeDecoder:
 
     def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:
         """(label, i, j, probability) of the constituents that have at least that probability, by place."""
+        if not isinstance(least, int | float | np.number) or not 0 <= least <= 1:
+            raise LoglinError(f"least is {least!r:.60}; give a probability from 0 to 1")
         spans = self.spans(sentence)
         totals: dict[tuple[str, int, int], float] = {}
         n = int((math.isqrt(8 * len(spans) + 1) - 1) // 2)

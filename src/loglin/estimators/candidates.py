@@ -5,7 +5,7 @@ examples ──► candidates of each ──► f(x, y) ──► attributes, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,9 @@ def of_training(features: Callable, X: Any, y: Sequence, candidates: Sequence[It
     X, y = examples_of(X), listed(y, "y", "give a list with the answer of each example")
     if len(X) != len(y):
         raise LoglinError(f"there are {len(X)} examples but {len(y)} answers; give one for each")
+    for i, answer in enumerate(y):
+        if not isinstance(answer, Hashable | set):
+            raise LoglinError(f"the answer of example {i} is {answer!r:.60}; give a candidate, or a set of right ones")
     right = [set(answer) if isinstance(answer, set | frozenset) else {answer} for answer in y]
     classes = _classes([c for answers in right for c in answers]) if candidates is None else []
     if candidates is None and len(classes) < 2:

@@ -15,7 +15,7 @@ from loglin.corpus.plaintext import distinct_words
 from loglin.decoding.chains import Decoder
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
-from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of
+from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of, listed
 from loglin.estimators.parameters import by_label
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
@@ -139,6 +139,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def _local(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Local:
         scores, mask = self.scores(X), None
         if candidates is not None:
+            candidates = listed(candidates, "candidates", "give a list of classes for each example")
+            if len(candidates) != len(scores):
+                raise LoglinError(
+                    f"there are {len(scores)} examples but {len(candidates)} candidate sets; give one per example"
+                )
             labels = self.classes_.tolist()
             mask = np.array([np.isin(np.arange(len(labels)), codes(labels, c, i)) for i, c in enumerate(candidates)])
         return Local(scores, mask)
@@ -165,7 +170,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""
-        return super().score(X, classes_of(y), sample_weight)
+        y = classes_of(y)
+        if isinstance(y, list) and any(v is None or isinstance(v, set | frozenset | list | tuple) for v in y):
+            raise LoglinError("y has an example without one certain class; accuracy needs one for each")
+        return super().score(X, y, sample_weight)
 
     def explain(self, example: Any) -> Votes:
         """Every active feature of one example with its vote for each class, largest first."""

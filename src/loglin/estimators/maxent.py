@@ -22,7 +22,7 @@ from loglin.estimators.candidates import CandidateLists, of_new_examples, of_tra
 from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, single
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
-from loglin.estimators.parameters import WithCriterion
+from loglin.estimators.parameters import WithCriterion, check_kinds
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
@@ -142,6 +142,7 @@ class MaxEnt(WithCriterion, Classifier):
         ``candidates`` limits the choice for each example; with ``features`` they may be anything, and y is the right
         one of each. ``start`` is a model whose weights training begins with.
         """
+        check_kinds(self)
         start = getattr(start, "model_", start)
         if sample_weight is not None:
             sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]

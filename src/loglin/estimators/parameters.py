@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -48,24 +49,37 @@ class Estimator:
 
 
 _SIMPLE = frozenset({"bool", "int", "float", "str", "None"})  # words of annotations
+_OTHERS: dict[str, tuple[Callable[[Any], bool], str]] = {  # further ones: what fits, and what to call it
+    "Callable": (callable, "a function"),
+    "Mapping": (lambda value: isinstance(value, Mapping), "a dict"),
+    "Sequence": (lambda value: isinstance(value, list | tuple | np.ndarray), "a list"),
+}
 
 
 @cache
-def _simple(estimator: Callable) -> dict[str, bool]:
-    """The parameters of an estimator that take words, numbers or nothing, and whether each is a flag."""
+def _words(estimator: Callable) -> dict[str, frozenset[str]]:
+    """The words of the annotation of every parameter of an estimator whose kind can be checked."""
     given = inspect.signature(estimator).parameters.items()
-    words = {name: {word.strip() for word in str(parameter.annotation).split("|")} for name, parameter in given}
-    return {name: found == {"bool"} for name, found in words.items() if found <= _SIMPLE}
+    plain = {name: re.sub(r"\[.*\]", "", str(parameter.annotation)) for name, parameter in given}
+    words = {name: frozenset(word.strip() for word in text.split("|")) for name, text in plain.items()}
+    return {name: found for name, found in words.items() if found <= _SIMPLE | _OTHERS.keys()}
 
 
 def check_kinds(estimator: Any) -> None:
-    """Refuse a list or another object where a parameter takes a word or a number, before anything compares it."""
-    for name, flag in _simple(type(estimator)).items():  # type: ignore[arg-type]
-        value = getattr(estimator, name)
-        if flag and not isinstance(value, int | np.bool_ | np.integer):
+    """Refuse an object of another kind than a parameter takes, before anything compares or calls it."""
+    for name, words in _words(type(estimator)).items():  # type: ignore[arg-type]
+        value, others = getattr(estimator, name), words - _SIMPLE
+        if words == {"bool"} and not isinstance(value, int | np.bool_ | np.integer):
             raise LoglinError(f"{name} is {value!r}; give True or False")
-        if not isinstance(value, str | int | float | np.generic | None):
-            raise LoglinError(f"{name} is {value!r}; give a word or a number, as its documentation says")
+        if any(_OTHERS[word][0](value) for word in others):
+            continue
+        if not isinstance(value, str | int | float | np.generic | None) or (
+            others and type(value).__name__ not in words
+        ):
+            if value is None and "None" in words:
+                continue
+            kinds = [_OTHERS[word][1] for word in sorted(others)] or ["a word or a number"]
+            raise LoglinError(f"{name} is {value!r:.60}; give {' or '.join(kinds)}, as its documentation says")
 
 
 def require_fitted(estimator: Any) -> None:

@@ -55,6 +55,8 @@ def distances_of(kind: str) -> tuple[int, ...] | None:
 def checked_kinds(kinds: Sequence[str], n_symbols: int) -> tuple[str, ...]:
     """The kinds, each once; the first that does not exist is refused."""
     for kind in kinds:
+        if not isinstance(kind, str):
+            raise LoglinError(f"features has {kind!r:.60}; give names such as {', '.join(KINDS[:3])}")
         distances = distances_of(kind)
         if kind not in KINDS and not order_of(kind) and not distances:
             raise LoglinError(f"no feature is called {kind!r}; choose from {', '.join(KINDS)}, cache, n-gram, skip-i-j")

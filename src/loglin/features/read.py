@@ -163,7 +163,7 @@ def read_templates(
         return parse_templates(
             "".join(COLUMN.format(c) for c in range(1, columns)) + DEFAULT, "the default template", like
         )
-    return parse_templates(*_text(os.fspath(template), NAMED), like)
+    return parse_templates(*_text(_named(template), NAMED), like)
 
 
 def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:
@@ -172,7 +172,13 @@ def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> Gr
 
     if isinstance(template, GrammarTemplates):
         return template
-    return parse_grammar_templates(*_text(os.fspath(template), NAMED_GRAMMARS))
+    return parse_grammar_templates(*_text(_named(template), NAMED_GRAMMARS))
+
+
+def _named(template: object) -> str:
+    if not isinstance(template, str | os.PathLike):
+        raise LoglinError(f"template is {template!r:.60}; give a file, a name or the text of templates")
+    return str(os.fspath(template))
 
 
 def _text(template: str, named: dict[str, str]) -> tuple[str, str]:

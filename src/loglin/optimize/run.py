@@ -49,8 +49,12 @@ class Run:
 
 def check_number(name: str, value: object, least: float = 0.0) -> None:
     """Refuse a value that is not a finite number of at least ``least``."""
-    if not isinstance(value, Real) or not math.isfinite(value) or value < least:
-        raise LoglinError(f"{name} is {value!r}; give a number of at least {least:g}")
+    try:
+        right = isinstance(value, Real) and math.isfinite(value) and float(value) >= least
+    except OverflowError:  # a whole number beyond all floats
+        right = False
+    if not right:
+        raise LoglinError(f"{name} is {value!r:.60}; give a number of at least {least:g}")
 
 
 def check_whole(name: str, value: object, least: int, most: int = (1 << 31) - 1) -> None:

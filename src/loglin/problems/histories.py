@@ -55,6 +55,8 @@ class LanguageOptions:
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
             raise LoglinError(f"features is the string {self.features!r}; give a list of names")
+        if not isinstance(self.features, Sequence):
+            raise LoglinError(f"features is {self.features!r:.60}; give a list of names")
         for name in ("vocabulary", "window", "trigger_window", "trigger_pairs"):
             check_whole(name, getattr(self, name), 1)
         kinds = checked_kinds(self.kinds, 3)
@@ -63,6 +65,8 @@ class LanguageOptions:
             check_whole("min_count", self.min_count, 1)
         for kind, count in counts.items():
             check_whole(f"min_count of {kind}", count, 1)
+        if self.variances is not None and not isinstance(self.variances, Mapping):
+            raise LoglinError(f"variances is {self.variances!r:.60}; give a dict of numbers by feature")
         for kind, variance in (self.variances or {}).items():
             if not isinstance(variance, int | float) or not math.isfinite(variance) or variance <= 0:
                 raise LoglinError(f"the variance of {kind} is {variance!r}; give a number above 0")
