@@ -8,7 +8,7 @@ B-NP|I-NP   one of these
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +129,8 @@ def gold_of_sequences(
     flat: list = []
     count = 0
     for s, sequence in enumerate(sequences):
+        if not isinstance(sequence, Sized):
+            raise LoglinError(f"the labels of sentence {s} are {sequence!r:.60}; give a list with one for each token")
         if s < len(lengths) and len(sequence) != lengths[s]:
             raise LoglinError(
                 f"sentence {s} has {lengths[s]} tokens but {len(sequence)} labels; give one label per token"

@@ -88,11 +88,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _new_extractor(self, X: Any) -> MatrixExtractor | AttributeExtractor:
-        return MatrixExtractor(intercept=self.fit_intercept) if is_matrix(X) else AttributeExtractor()
+        return MatrixExtractor(intercept=self.fit_intercept) if hasattr(X, "shape") else AttributeExtractor()
 
     def _examples(self, X: Any) -> Any:
-        """Matrices as they are; attribute lists as sentences of one token, with an intercept."""
-        if is_matrix(X):
+        """Checked matrices as they are; attribute lists as sentences of one token, with an intercept."""
+        if hasattr(X, "shape"):
             return X
         if are_texts(X):
             X = map(distinct_words, X)

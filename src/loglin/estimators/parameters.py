@@ -51,7 +51,6 @@ class Estimator:
 _SIMPLE = frozenset({"bool", "int", "float", "str", "None"})  # words of annotations
 _OTHERS: dict[str, tuple[Callable[[Any], bool], str]] = {  # further ones: what fits, and what to call it
     "Callable": (callable, "a function"),
-    "Mapping": (lambda value: isinstance(value, Mapping), "a dict"),
     "Sequence": (lambda value: isinstance(value, list | tuple | np.ndarray), "a list"),
 }
 
