@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full faults fuzz bench tables lint kernels clean
+.PHONY: demo test test-full test-wheel faults fuzz bench tables lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,15 @@ test: $(READY) lint kernels
 
 test-full: $(READY) lint kernels
 	$(PYTEST)
+
+# The suite on an installed wheel, with nothing of the source in reach; what the wheel lacks is an error.
+WHEEL := build/wheel
+test-wheel: $(READY)
+	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check . --no-deps -w $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)/env
+	$(WHEEL)/env/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo $(WHEEL)/*.whl)[dev]"
+	LOGLIN_KERNELS=strict $(WHEEL)/env/bin/pytest -n auto --dist worksteal -m "not full"
 
 # Commands killed and signaled at random instants, and without room to write; KILLS and SIGNALS may be large.
 KILLS ?= 1000

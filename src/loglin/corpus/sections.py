@@ -33,6 +33,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {  # parameters that an estimator uses w
     "features": (list,),
     "kind": (str,),
     "class_prior": (dict, NoneType),
+    "memory": (int,),
 }
 
 

@@ -68,7 +68,7 @@ def values_of(function: str, arguments: tuple, words: Vocabulary) -> Vocabulary:
     if function in COMPILED:
         _learn(words)
         starts = np.empty(len(words) + 1, np.int64)
-        argument = min(arguments[0], 1 << 31) if arguments else 0  # longer than any word
+        argument = arguments[0] if arguments else 0
         blob, complete = kernels.word_values(
             words.blob, words.starts, COMPILED[function], argument, _FLAGS, _LOWER, starts
         )

@@ -30,6 +30,8 @@ from loglin.features.functions import FUNCTIONS
 from loglin.features.like import TOOLS, Tool
 from loglin.features.patterns import compile_pattern
 
+LARGEST = 1_000_000_000  # number that an argument or an option may be
+
 
 @dataclass(frozen=True)
 class Item:
@@ -261,12 +263,12 @@ def parse_function(
     wanted = functions[name][1]
     try:
         arguments = tuple(int(f) for f in fields)
-        if len(arguments) != wanted or any(a < 1 for a in arguments):
+        if len(arguments) != wanted or any(not 1 <= a <= LARGEST for a in arguments):
             raise ValueError
     except ValueError:
         raise LoglinError(
-            f"{place}: {match[0]!r} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 "
-            "behind its first two fields"
+            f"{place}: {match[0]!r:.80} needs {wanted} whole number{'s' * (wanted != 1)} of at least 1 "
+            f"and at most {LARGEST:,} behind its first two fields"
         ) from None
     return name, arguments
 
@@ -293,7 +295,7 @@ def _options(text: str, place: str) -> tuple[dict, list[str]]:
     for word in text.split():
         key, _, value = word.partition("=")
         try:
-            if key == "min_count" and int(value) >= 1:
+            if key == "min_count" and 1 <= int(value) <= LARGEST:
                 values[key] = int(value)
             elif key == "variance" and float(value) > 0:
                 values[key] = float(value)
