@@ -246,7 +246,8 @@ ANNOTATIONS = tuple(_ANNOTATIONS)
 def checked(names: str | Iterable[str]) -> tuple[str, ...]:
     """The annotations of these names, each once and in one order; "klein-manning" stands for all."""
     given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
-    wrong = [name for name in given if name not in (KLEIN_MANNING, *ANNOTATIONS)]
+    known = {KLEIN_MANNING, *ANNOTATIONS}
+    wrong = [name for name in given if not isinstance(name, str) or name not in known]
     if wrong:
         raise LoglinError(
             f"no annotation of trees is called {wrong[0]!r}; there are {', '.join(ANNOTATIONS)}, "
