@@ -133,7 +133,7 @@ def _letters(length: int, target: str, touches: bool) -> str:
 def _scheme(name: str) -> str:
     try:
         return _ALIASES[name.lower()]
-    except KeyError:
+    except (KeyError, AttributeError):
         raise LoglinError(f"unknown label scheme {name!r}: write one of {', '.join(_ALIASES)}") from None
 
 
