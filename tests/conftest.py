@@ -9,6 +9,9 @@ import pytest
 pytest.register_assert_rewrite("support")
 
 from support.corpora import corpus_folder  # noqa: E402  assertions in support/ are rewritten too
+from support.interrupts import hear_interrupts  # noqa: E402
+
+hear_interrupts()
 
 
 @pytest.fixture(scope="session")

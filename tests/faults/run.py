@@ -34,6 +34,7 @@ from loglin import load
 from loglin.cli import interrupts
 from loglin.cli.main import main
 from support.estimators import LINES, SENTENCES, TREES, X, Y
+from support.interrupts import hear_interrupts
 from support.shell import wait_until_it_hears
 
 install = interrupts.install
@@ -316,6 +317,7 @@ def told(faults: Faults, kills: int, signals: int, seconds: float) -> str:
 
 
 if __name__ == "__main__":
+    hear_interrupts()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--signals", type=int, default=1000)
