@@ -37,8 +37,11 @@ test test-full: export LOGLIN_KERNELS := strict
 test: $(READY) lint kernels
 	$(PYTEST) -m "not full"
 
+# Then what kernels do with arrays, compiled so that an index outside of one is an error.
 test-full: $(READY) lint kernels
 	$(PYTEST)
+	NUMBA_BOUNDSCHECK=1 LOGLIN_KERNELS=jit NUMBA_CACHE_DIR=$(CURDIR)/build/bounds \
+		$(PYTEST) tests/kernels tests/features tests/structures tests/objectives tests/decoding -m "not full"
 
 # The suite on an installed wheel, with nothing of the source in reach; what the wheel lacks is an error.
 WHEEL := build/wheel
