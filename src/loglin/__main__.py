@@ -6,7 +6,7 @@ import signal
 
 def main() -> None:
     """Run a command; signals end it without a word from the first moment on."""
-    # NumPy's BLAS starts a thread per core when imported, for 50 ms of processor time; kernels have threads of their own
+    # NumPy's BLAS starts a thread per core when imported, for 50 ms of processor time; kernels have their own
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
