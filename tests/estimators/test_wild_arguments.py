@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fuzz import calls, prepared
-from loglin import Chain, Forest, Lattice, LoglinError, Parser
+from loglin import Chain, Forest, Lattice, LoglinError, Parser, Tagger
 from loglin.structures import Local
 
 
@@ -57,3 +57,9 @@ def test_what_structures_refuse():
     ):
         with pytest.raises(LoglinError, match=words):
             call()
+
+
+@pytest.mark.parametrize("l2", [1e20, 1e30, 1e300])
+def test_penalties_that_leave_no_weights(l2):
+    tagger = Tagger(l2=l2, threads=1).fit(prepared.SENTENCES, prepared.LABELS)
+    assert np.abs(tagger.model_.weights).max() < 1e-6

@@ -53,7 +53,8 @@ class Direction(Protocol):
 
 def modest_step(here: Point, d: np.ndarray) -> float:
     """The length of a first step, when nothing is known of the curvature."""
-    return min(1.0, 0.1 * max(1.0, kernels.norm(here.w)) / kernels.norm(d))
+    length = kernels.norm(d)  # 0 where the squares of a tiny direction are: a huge penalty makes such
+    return min(1.0, 0.1 * max(1.0, kernels.norm(here.w)) / length) if length > 0 else 1.0
 
 
 def improvement_left(values: list[float]) -> float | None:
