@@ -12,6 +12,7 @@ import numpy as np
 
 from fuzz import prepared, wild
 from loglin import LanguageModel, MaxEnt, NaiveBayes, Parser, Tagger
+from loglin.structures.local import MOST
 
 # how each estimator is made quick, what it learns from, and what its methods are given
 GOOD: dict[type, tuple[dict, tuple]] = {
@@ -74,6 +75,8 @@ def _use(estimator: type, rng: random.Random) -> None:
     method = getattr(made, name)
     takes = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(method).parameters.values())
     given = [*given, 0, 0][: max(len(given), _required(method))][:takes]
+    if name == "sample" and given and type(given[0]) is int and given[0] > 100:
+        given[0] = min(given[0], 100) if given[0] <= MOST else given[0]  # so many would be drawn, in minutes
     try:
         found = method(*given)
         if name == "predict_proba":
