@@ -138,3 +138,12 @@ def test_golden_numbers_by_either_way(tmp_path):
         env=os.environ | {"LOGLIN_KERNELS": "jit"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert again.returncode == 0, again.stdout[-3000:]
+
+
+def test_no_named_arguments_are_as_if_none_were_meant(monkeypatch):
+    from loglin.kernels import keys
+
+    monkeypatch.setenv("LOGLIN_KERNELS", "strict")
+    counts, none = np.zeros(2, np.int64), {}
+    keys.count(np.array([1, 1], np.int32), counts, **none)  # as a function that wraps a kernel calls it
+    assert counts.tolist() == [0, 2]

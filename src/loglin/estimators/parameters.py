@@ -70,13 +70,11 @@ def check_kinds(estimator: Any) -> None:
         value, others = getattr(estimator, name), words - _SIMPLE
         if words == {"bool"} and not isinstance(value, int | np.bool_ | np.integer):
             raise LoglinError(f"{name} is {value!r}; give True or False")
-        if any(_OTHERS[word][0](value) for word in others):
+        if (value is None and "None" in words) or any(_OTHERS[word][0](value) for word in others):
             continue
         if not isinstance(value, str | int | float | np.generic | None) or (
             others and type(value).__name__ not in words
         ):
-            if value is None and "None" in words:
-                continue
             kinds = [_OTHERS[word][1] for word in sorted(others)] or ["a word or a number"]
             raise LoglinError(f"{name} is {value!r:.60}; give {' or '.join(kinds)}, as its documentation says")
 
