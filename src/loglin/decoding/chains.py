@@ -12,10 +12,11 @@ from loglin.corpus import schemes
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
-from loglin.features.index import ROW_LABELS
+from loglin.features.index import ROW_LABELS, ROW_SHARE
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Attributes
+from loglin.kernels.sparse_viterbi import Observed, best_sparse_labels
 from loglin.models.chain import Model
 from loglin.threads import Threads, check_threads, chunks_by_size
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MANY = 1000  # classes of independent decisions that may still be decoded as chains, with steps of classes²
 SINGLE = 1e30  # votes below it can be added up in single precision, sentences of a hundred million tokens too
+LARGEST_PAIR = 600.0  # |weight| of a label pair whose exponential is finite
 ANY = "none"  # in the place of a label scheme: any sequence, even if the model says otherwise
 HEAD_WEIGHTS = 1 << 24  # the most numbers, 64 MB, that scores by value may take; beyond, tokens are scored one by one
 
@@ -94,7 +96,8 @@ class Decoder:
         index = self.index
         weights: np.ndarray = np.ascontiguousarray(self.model.weights, dtype)
         places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
-        n_rows = kernels.fill_places(index.ptr, ROW_LABELS, index.labels, weights, places, places.view(dtype))
+        least = max(ROW_LABELS, index.n_labels // ROW_SHARE if index.few_pairs else 0)
+        n_rows = kernels.fill_places(index.ptr, least, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
         T, edges = np.zeros((len(self.transitions), self.width), dtype), np.zeros((2, self.width), dtype)
@@ -143,13 +146,32 @@ class Decoder:
         text, model, constant = self.attributes(design, np.float32), self._single, np.float32(self.constant)
         longest = int(np.diff(design.offsets).max(initial=1))
         of_token, heads = self._scored_heads(design)
-        Threads(self.threads if design.n_tokens > 2000 else 1).map(
-            lambda b, e: kernels.best_labels(b, e, text, of_token, heads, model, constant, longest, out),
-            chunks_by_size(design.offsets),
-        )
+        scored = (text, of_token, heads, model)
+
+        def chunk(begin: int, end: int) -> None:
+            if self._observed is None:
+                kernels.best_labels(begin, end, *scored, constant, longest, out)
+            else:
+                best_sparse_labels(begin, end, *scored, self._observed, constant, longest, out)
+
+        Threads(self.threads if design.n_tokens > 2000 else 1).map(chunk, chunks_by_size(design.offsets))
         if self.legal is not None and not self._is_legal(out, design.offsets):
             raise LoglinError("no label sequence obeys the constraint for some sentence; check --constrain")
         return out
+
+    @cached_property
+    def _observed(self) -> Observed | None:
+        """The label pairs that have a weight, where a step over them alone costs less; None elsewhere."""
+        index, L = self.index, self.index.n_labels
+        weights = index.split(self.model.weights)[2]
+        if not index.few_pairs or self.legal is not None or not np.all(np.abs(weights) < LARGEST_PAIR):
+            return None
+        before, label = np.divmod(index.pairs.astype(np.int64), L)
+        seen = np.zeros((L, L), bool)
+        seen[label, before] = True
+        ptr = np.searchsorted(before, np.arange(L + 1))
+        excess, bits = np.expm1(weights.astype(np.float64)), np.packbits(seen, axis=1, bitorder="little")
+        return Observed(ptr, label.astype(np.uint16), weights.astype(np.float32), excess, bits)
 
     def _leaves_single_precision(self, design: Design) -> bool:
         """Whether scores, transitions included, might be infinite in single precision."""

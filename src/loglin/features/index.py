@@ -19,6 +19,9 @@ from loglin.features.design import Design
 from loglin.kernels import keys as kernels
 
 ROW_LABELS = 3  # the fewest labels of an attribute that is a row
+MANY_LABELS = 64  # with fewer, steps over all pairs cost less than those over observed ones
+PAIR_COST = 8  # of an observed pair, in pairs of a step over all of them
+ROW_SHARE = 16  # among many labels, an attribute is a row if it has a weight for one in so many
 
 
 @dataclass
@@ -40,6 +43,14 @@ class FeatureIndex:
     @property
     def n_features(self) -> int:
         return sum(self.sizes)
+
+    @property
+    def few_pairs(self) -> bool:
+        """Whether steps over observed label pairs cost less than over all: first order, many labels, few pairs."""
+        L = self.n_labels
+        if len(self.bigram_pairs) or len(self.triples) or L < MANY_LABELS:
+            return False
+        return PAIR_COST * (L + len(self.pairs)) < L * L
 
     def split(self, weights: np.ndarray) -> list[np.ndarray]:
         """The weight vector's four parts, as views."""

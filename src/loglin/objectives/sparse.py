@@ -13,7 +13,7 @@ import numpy as np
 
 from loglin.corpus.labels import Gold
 from loglin.features.design import Design
-from loglin.features.index import FeatureIndex
+from loglin.features.index import ROW_SHARE, FeatureIndex
 from loglin.kernels import sparse_chain as kernels
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.rows import LANES, padded
@@ -22,24 +22,13 @@ from loglin.kernels.sparse_chain import AttributeLists, LabelPairs, PairLinks, S
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.threads import chunks_by_size
 
-LEAST = 64  # labels; with fewer, steps over all pairs cost less
-PAIR_COST = 8.0  # of an observed pair, in pairs of a step over all of them
-ROW_SHARE = 16  # an attribute is a row if it has a weight for one label in so many
 ROUGH = 1 / 16  # factors below it are the same number in the sums and in the score of the gold labels
-
-
-def pays(index: FeatureIndex) -> bool:
-    """Whether sums over observed label pairs take less time than sums over all: first order, many labels, few pairs."""
-    L = index.n_labels
-    if len(index.bigram_pairs) or len(index.triples) or L < LEAST:
-        return False
-    return PAIR_COST * (L + len(index.pairs)) < L * L
 
 
 def likelihood_of(design: Design, gold: Gold, index: FeatureIndex, *more: Any) -> ConditionalLikelihood:
     """Conditional likelihood, summed in the way that takes less time."""
     steps = design.n_tokens > np.count_nonzero(np.diff(design.offsets))  # else labels are independent decisions
-    kind = SparseLikelihood if steps and pays(index) else ConditionalLikelihood
+    kind = SparseLikelihood if steps and index.few_pairs else ConditionalLikelihood
     return kind(design, gold, index, *more)
 
 
