@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _PARAMETERS = (
     "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
     "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
+    "checkpoint",
 )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ _PARAMETERS = (
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
 @training.quiet
 @training.keep_on_interrupt
+@training.checkpoint
 @training.output
 @shared.label_column
 @shared.text_format
@@ -104,6 +106,7 @@ def train_command(data, output, as_json, **given) -> None:
     check_writable(output)
     inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start")
     shared.refuse_overwriting(output, data, *(given[name] for name in inputs))
+    checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
     progress = shared.Progress(given["tol"] or 0.0, given["quiet"] or as_json)
     tagger = _tagger(given, progress)
     progress.tol = tagger.chosen_tol
@@ -129,6 +132,7 @@ def train_command(data, output, as_json, **given) -> None:
     seconds |= {"features": max(0.0, time.perf_counter() - began - before - train), "train": train}
     model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
     tagger.save(output, given["half"])
+    training.close(checkpoint, model.record)
     seconds["total"] = time.perf_counter() - began
     found = training.summary(model.record, seconds, output, labels=len(model.labels))
     if as_json:

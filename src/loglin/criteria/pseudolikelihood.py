@@ -90,7 +90,9 @@ def untied_start(make: Callable[[type], Any], penalties: Penalties, run: Run) ->
     objective = make(np.float32)
     learner, tied = objective.model.learner(run.seed), objective.tied
     try:
-        found = learner.warm_start(penalties.l1[tied], penalties.l2[tied], lambda epoch, loss: run.reporter.check())
+        stage = run.reporter.stage()
+        strengths, check = (penalties.l1[tied], penalties.l2[tied]), lambda epoch, loss: run.reporter.check()
+        found = stage.outcome if stage.ended else stage.end(learner.warm_start(*strengths, check, stage=stage))
     except StopTraining:
         return None
     uses = np.bincount(tied, minlength=objective.n_features)

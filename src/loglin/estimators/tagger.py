@@ -23,7 +23,7 @@ from loglin.estimators.given import (
     pair_of,
     sentences_of,
 )
-from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
+from loglin.estimators.parameters import Estimator, WithCriterion, by_label, keeping_state, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 
@@ -86,6 +86,8 @@ class Tagger(WithCriterion, Estimator):
     constrain : "bio", "iobes", …: predict legal label sequences only.
     dtype : "auto", "float32" or "float64".
     label_weights : {label: weight}; a sentence counts as the mean weight of its labels.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     structure = "chain"
@@ -120,6 +122,8 @@ class Tagger(WithCriterion, Estimator):
         settings: Mapping | None = None,
         optimizer: str = "auto",
         neighborhood: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.criterion = criterion
         self.template = template
@@ -148,6 +152,8 @@ class Tagger(WithCriterion, Estimator):
         self.settings = settings
         self.optimizer = optimizer
         self.neighborhood = neighborhood
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     # ------------------------------------------------------------------ training
 
@@ -182,6 +188,7 @@ class Tagger(WithCriterion, Estimator):
         precise = {"tol": self.chosen_tol, "dtype": self.dtype, "certify": self.certify}
         return self.new_run(chosen, self.l1, self.max_iter, seed=self.seed, **precise)
 
+    @keeping_state
     def fit(
         self,
         X: Iterable | Corpus,

@@ -182,6 +182,10 @@ class LocalLikelihood:
     def evaluations(self) -> int:
         return self.model.evaluations
 
+    @evaluations.setter
+    def evaluations(self, number: int) -> None:
+        self.model.evaluations = number
+
     def learner(self, seed: int = 0) -> StochasticLearner | None:
         """What learns the same weights one instance at a time; None where weights are tied."""
         return self.model.learner(seed) if self.tied is None else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from loglin.kernels.ascent import Dual, Single, ascend, put_single_first
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
 from loglin.kernels.sentences import Exponentials, Parameters, Sentences
+from loglin.optimize.checkpoint import Stage
 from loglin.optimize.penalties import shortest
+from loglin.optimize.reporter import Reporter
 
 if TYPE_CHECKING:
     from loglin.objectives.likelihood import ConditionalLikelihood
@@ -124,6 +126,15 @@ class StochasticLearner:
         if len(index.pairs):
             self.T[:, : index.n_labels] = index.transitions(np.asarray(weights, np.float64))
 
+    def state(self, *more: np.ndarray) -> dict[str, Any]:
+        """Weights, random numbers, and ``more`` arrays, for a checkpoint."""
+        return {"arrays": [*self._steady, *more], "random": self.rng.bit_generator.state}
+
+    def restore(self, state: dict[str, Any], *more: np.ndarray) -> None:
+        for mine, kept in zip([*self._steady, *more], state["arrays"], strict=True):
+            mine[...] = kept
+        self.rng.bit_generator.state = state["random"]
+
     # ------------------------------------------------------------------ gradient descent
 
     @property
@@ -181,37 +192,45 @@ class StochasticLearner:
         l2: np.ndarray,
         report: Callable[[int, float], None] | None = None,
         tol: float = 5e-4,
+        stage: Stage | None = None,
     ) -> np.ndarray:
         """Weights near the optimum of the penalized criterion.
 
         Dual ascent where all weights have the same l2, else gradient descent with falling steps. ``report`` may
-        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
+        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs. ``stage`` keeps
+        the state between epochs.
         """
+        stage = stage or Stage(Reporter())
         if len(self.sentences) < 2:
             return self.get()
         report = report or (lambda epoch, loss: None)
         if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and not np.any(l1):
-            self.ascend_dual(float(l2[0]), report, tol)
+            self.ascend_dual(float(l2[0]), report, tol, stage)
         else:
-            self.descend_with_falling_steps(self.penalties(l1, l2), report)
+            self.descend_with_falling_steps(self.penalties(l1, l2), report, stage)
         weights = self.get()
         return weights if np.isfinite(weights).all() else np.zeros_like(weights)
 
-    def descend_with_falling_steps(self, penalty: Penalties, report: Callable[[int, float], None]) -> None:
+    def descend_with_falling_steps(
+        self, penalty: Penalties, report: Callable[[int, float], None], stage: Stage
+    ) -> None:
         """Epochs of gradient descent whose first step size is searched; weights are zero again if they diverge."""
 
         def pause() -> None:
             report(0, np.nan)
 
-        step = self.search_step(penalty, pause)
-        for epoch, share in enumerate(FALLING_STEPS):
+        step, done = (0.0, 0) if stage.state is None else (stage.state["step"], stage.state["done"])
+        if not stage.resume(self.restore):
+            step = self.search_step(penalty, pause)
+        for epoch, share in list(enumerate(FALLING_STEPS))[done:]:
+            stage.save(self.state() | {"step": step, "done": epoch})
             loss = self.descent_epoch(lambda done, size=step * share: size, penalty, pause)  # type: ignore[misc]
             report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
                 self.reset(np.zeros(self.index.n_features))
                 break
 
-    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float) -> None:
+    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float, stage: Stage) -> None:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
         design, pairs = self.criterion.design, len(self.index.pairs)
         lengths = np.diff(design.offsets)
@@ -229,7 +248,11 @@ class StochasticLearner:
         exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
         single = self._single()
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences
+        if stage.state is not None:
+            visited, number, last = (stage.state[name] for name in ("visited", "number", "last"))
+        stage.resume(lambda state: self.restore(state, *dual))
         while visited < MOST_EPOCHS:
+            stage.save(self.state(*dual) | {"visited": visited, "number": number, "last": last})
             order = self.sentences
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
@@ -326,7 +349,9 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ perceptron
 
-    def perceptron(self, epochs: int, report: Callable | None = None, averaged: bool = True) -> np.ndarray:
+    def perceptron(
+        self, epochs: int, report: Callable | None = None, averaged: bool = True, stage: Stage | None = None
+    ) -> np.ndarray:
         """Weights of the structured perceptron: their average over all sentences met, or the last ones.
 
         After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
@@ -337,8 +362,12 @@ class StochasticLearner:
         weights = Learned(self.table, self.weights, self.table[:0] if alone else self.T, cube)
         sums = Learned(*(np.zeros_like(a) for a in weights))
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
-        clock, text = 0.0, self.text
-        for epoch in range(epochs):
+        clock, text, done, stage = 0.0, self.text, 0, stage or Stage(Reporter())
+        if stage.state is not None:
+            clock, done = stage.state["clock"], stage.state["done"]
+        stage.resume(lambda state: self.restore(state, cube, *sums))
+        for epoch in range(done, epochs):
+            stage.save(self.state(cube, *sums) | {"clock": clock, "done": epoch})
             order = self.rng.permutation(self.sentences)
             clock, mistakes = perceptron_epoch(order, text, known, weights, sums, clock, predicted)
 
