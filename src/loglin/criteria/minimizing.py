@@ -74,10 +74,10 @@ class Initialized(Criterion):
 
 def likelihood(problem: ChainProblem, dtype: type, costs: np.ndarray | None = None) -> Any:
     """Conditional likelihood of the problem's labels."""
-    from loglin.objectives.likelihood import ConditionalLikelihood
+    from loglin.objectives.sparse import likelihood_of
 
     p = problem
-    return ConditionalLikelihood(p.design, p.gold, p.index, p.weight, dtype, p.threads, costs)
+    return likelihood_of(p.design, p.gold, p.index, p.weight, dtype, p.threads, costs)
 
 
 def whole_sentences(problem: ChainProblem, kind: str, costs: np.ndarray | None = None) -> Make:

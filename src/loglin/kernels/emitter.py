@@ -125,6 +125,10 @@ class Emitter:
             value = combine(self.b.shuffle_vector(value, value, low), self.b.shuffle_vector(value, value, high))
         return self.b.extract_element(value, ir.Constant(_I32, 0))
 
+    def any(self, lanes):
+        """Whether some lane of a comparison holds."""
+        return self.b.icmp_unsigned("!=", self.b.bitcast(lanes, ir.IntType(LANES)), ir.IntType(LANES)(0))
+
     def greater(self, x, y):
         return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
 

@@ -8,6 +8,7 @@ A residual is the derivative of the criterion by a score; the gradient sums it o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 
@@ -36,13 +37,11 @@ class ChainCriterion(ABC):
     ):
         self.design, self.gold, self.index = design, gold, index
         self.threads = threads or Threads(1)
-        self.scorer = Scorer(design, index, dtype, self.threads)
         self.dtype, self.n_features = np.dtype(dtype), index.n_features
         self.instance = np.asarray([] if instance_weights is None else instance_weights, self.dtype)
         price = np.zeros((0, 0), self.dtype) if costs is None else np.asarray(costs, self.dtype)
         self.labels = Labels(gold.codes, gold.sets, gold.candidates, price)
         self.longest = int(np.diff(design.offsets).max(initial=1))
-        self.residuals = np.zeros((design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
         self.chunks = chunks_by_size(design.offsets)
         self.bigrams = self._bigram_lists()
         self.step_residuals = np.zeros(len(self.bigrams.ids), self.dtype)
@@ -51,6 +50,15 @@ class ChainCriterion(ABC):
         self.unsafe = np.zeros(design.n_sentences, bool)  # where the last pass needed the log domain
         self.evaluations = 0
         self.epochs = 0.0  # stochastic passes over the sentences, or parts of one
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return Scorer(self.design, self.index, self.dtype.type, self.threads)
+
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        """Of every token, then of every head: (tokens + heads, width)."""
+        return np.zeros((self.design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
 
     def _bigram_lists(self) -> Steps:
         """Observed bigram features of the step into each token, and for each feature where it occurs."""

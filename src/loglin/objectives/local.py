@@ -25,6 +25,7 @@ from loglin.features.index import FeatureIndex
 from loglin.kernels import local as kernels
 from loglin.objectives.decisions import TokenDecisions
 from loglin.objectives.likelihood import ConditionalLikelihood
+from loglin.objectives.sparse import likelihood_of
 from loglin.objectives.stochastic import StochasticLearner
 from loglin.threads import Threads
 
@@ -163,7 +164,7 @@ class LocalLikelihood:
         local = replace(local, offsets=cuts)
         by_sentence = weights[np.minimum(cuts[:-1], len(weights) - 1)] if len(weights) else np.ones(len(cuts) - 1)
         uniform = np.all(weights == 1)
-        return ConditionalLikelihood(local, gold, index, None if uniform else by_sentence, self.dtype, threads)
+        return likelihood_of(local, gold, index, None if uniform else by_sentence, self.dtype, threads)
 
     # ------------------------------------------------------------------ value and gradient
 
@@ -185,6 +186,10 @@ class LocalLikelihood:
     @evaluations.setter
     def evaluations(self, number: int) -> None:
         self.model.evaluations = number
+
+    @property
+    def starts_cold(self) -> bool:
+        return getattr(self.model, "starts_cold", False)
 
     def learner(self, seed: int = 0) -> StochasticLearner | None:
         """What learns the same weights one instance at a time; None where weights are tied."""

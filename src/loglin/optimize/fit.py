@@ -41,7 +41,8 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
         if objective is None or precision is not phases[number - 1][0]:
             objective = make(precision)
             scales = units(objective, penalties.l2) if run.scaled else None
-        if weights is None and run.warm_start and scales is None and isinstance(objective, HasLearner):
+        cold = weights is not None or scales is not None or getattr(objective, "starts_cold", False)
+        if run.warm_start and not cold and isinstance(objective, HasLearner):
             learner = objective.learner(run.seed)
             if learner is not None:
                 weights, known, asked = _warm_start(objective, learner, penalties, run)
