@@ -172,12 +172,7 @@ class Conll(Format):
     ) -> LabeledText:
         corpus, number = read(path, encoding), self.position(path, label_column)
         if layout is None:
-            if len(corpus.columns) < 2:
-                raise LoglinError(
-                    f"{path} has one column, so there are no labels to learn from; give at least a word and a label"
-                )
-            labels = corpus.column(number)
-            return LabeledText(without_column(corpus, number), labels, False, len(corpus.columns), number)
+            return self._with_labels(corpus, number)
         inputs = feature_columns(corpus, layout)
         if len(inputs.columns) == len(corpus.columns):
             raise LoglinError(
@@ -186,6 +181,21 @@ class Conll(Format):
             )
         number = layout.label_column if label_column is None else number
         return LabeledText(inputs, corpus.column(number), False, len(corpus.columns), number)
+
+    def labeled_pieces(self, path: str, encoding: str, label_column: LabelColumn) -> Iterator[LabeledText]:
+        number = self.position(path, label_column)
+        for block in blocks(path, encoding):
+            if block.corpus.n_tokens:
+                yield self._with_labels(block.corpus, number)
+
+    def _with_labels(self, corpus: Corpus, number: int) -> LabeledText:
+        if len(corpus.columns) < 2:
+            raise LoglinError(
+                f"{corpus.source} has one column, so there are no labels to learn from; give at least a word and a "
+                "label"
+            )
+        labels = corpus.column(number)
+        return LabeledText(without_column(corpus, number), labels, False, len(corpus.columns), number)
 
     def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
         corpus = read(path, encoding)

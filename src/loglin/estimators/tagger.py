@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,39 +196,71 @@ class Tagger(WithCriterion, Estimator):
         y: Iterable[Sequence | None] | Column | PartialColumn | None = None,
         sample_weight: Sequence[float] | None = None,
         start: Model | None = None,
+        *,
+        work_dir: str | os.PathLike | None = None,
+        memory: int | str | None = None,
+        client: Any = None,
     ) -> Tagger:
         """Learn from sentences and their labels; a label may be None or a set of labels.
 
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
+
+        X may also name files of tagged text, by a name, a pattern or a list of names, or be sentences that can be
+        iterated over again, with ``work_dir``: then the corpus is prepared in that folder and trained on shard by
+        shard, as large as ``memory`` allows ("2GB"), in this process or by the workers of the Dask ``client``
+        (docs/scale.md).
         """
         from loglin.estimators.strength import chosen_strength
-        from loglin.estimators.warn import warn_of_end
+        from loglin.estimators.tagger_shards import are_shards, sharded_problem
         from loglin.problems.penalties import numbers_of
-        from loglin.training.fit import fit, require
+        from loglin.training.fit import require
 
         self.check()
         chosen = self.chosen_criterion()
-        run, X, y = self._new_run(chosen), sentences_of(X), label_sequences(y)
+        run = self._new_run(chosen)
+        if are_shards(X, work_dir, memory, client):
+            if sample_weight is not None:
+                raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
+            with sharded_problem(self, X, y, work_dir, memory, client) as problem:
+                return self._trained(problem, chosen, run, getattr(start, "model_", start))
+        X, y = sentences_of(X), label_sequences(y)
         start = getattr(start, "model_", start)
         if sample_weight is not None:
             sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
         problem = self.problem(X, y, sample_weight)
-        if start is None and self.warm_start:
-            start = getattr(self, "model_", None)
-        require(problem, chosen, start)
+        require(problem, chosen, self._start(start))
         began = time.perf_counter()
         strength = chosen_strength(self, chosen, run, X, y, sample_weight)
         chosen_in = time.perf_counter() - began
         if strength is not None:
             problem = problem.with_l2(strength.l2)
+        more = {} if strength is None else strength.record()
+        return self._trained(problem, chosen, run, start, chosen_in, more)
+
+    def _start(self, start: Model | None) -> Model | None:
+        return getattr(self, "model_", None) if start is None and self.warm_start else start
+
+    def _trained(
+        self,
+        problem: ChainProblem,
+        chosen: Criterion,
+        run: Run,
+        start: Model | None,
+        chosen_in: float = 0.0,
+        more: Mapping = MappingProxyType({}),
+    ) -> Tagger:
+        """Solve a problem; choosing its l2 took so many seconds, and the record says ``more`` of it."""
+        from loglin.estimators.warn import warn_of_end
+        from loglin.training.fit import fit
+
         held_out = None
         if self.dev is not None and not self.hides_labels:
             held_out = self.held_out(problem.extractor, problem.labels, *pair_of(self.dev, "dev"))
         with run.reporter.listening():
-            model = fit(problem, chosen, run, start, held_out)
+            model = fit(problem, chosen, run, self._start(start), held_out)
             model.record["train_seconds"] += chosen_in
-            model.record |= {} if strength is None else strength.record()
+            model.record |= more
             model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
             if self.features is not None:
                 model.record["feature_function"] = True
