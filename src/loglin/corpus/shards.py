@@ -124,7 +124,8 @@ def files_source(
 ) -> Source:
     """Files of tagged text."""
     paths = sources(given)
-    prints, layout = [fingerprint(path) for path in paths], {}
+    prints = [fingerprint(path) for path in paths]
+    layout: dict[str, int] = {}
 
     def pieces() -> Iterator[Corpus]:
         width = 0
