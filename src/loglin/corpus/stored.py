@@ -160,7 +160,7 @@ def _zeros(size: int) -> memoryview:
 
 
 def _advise(mapped: mmap.mmap, name: str, number: int) -> None:
-    """Tell the system how a mapping will be used, where it listens: pages that come one by one cost much of a pass."""
+    """Tell the system how a mapping will be used, where it listens; what that gains is not measured yet."""
     with suppress(OSError, ValueError, AttributeError):
         mapped.madvise(getattr(mmap, name, number))
 
