@@ -23,7 +23,7 @@ from loglin.corpus.stored import StoredFile, checksum
 from loglin.corpus.tagged import read_pieces
 from loglin.errors import LoglinError
 
-BYTES_PER_TOKEN = 4096  # of memory for every token of a shard: its arrays take 0.3 to 0.8 KB, the rest is for all else
+BYTES_PER_TOKEN = 4096  # of memory for every token of a shard; a guess, not yet measured at --memory 1GB
 FEWEST_TOKENS = 1000
 MANIFEST = "manifest.json"
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -124,7 +124,8 @@ def files_source(
 ) -> Source:
     """Files of tagged text."""
     paths = sources(given)
-    prints, layout = [fingerprint(path) for path in paths], {}
+    prints = [fingerprint(path) for path in paths]
+    layout: dict[str, int] = {}
 
     def pieces() -> Iterator[Corpus]:
         width = 0

@@ -17,6 +17,7 @@ import pickle
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,9 +65,11 @@ def load(path: str | os.PathLike) -> Any:
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if size else b""
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror or error}; {_AGAIN}") from error
+    except ValueError:
+        raise LoglinError(f"{path} is empty; {_AGAIN}") from None
     try:
         n, crc = struct.unpack("<QQ", mapped[len(MAGIC) : len(MAGIC) + 16])
         if mapped[: len(MAGIC)] != MAGIC:
@@ -76,10 +79,11 @@ def load(path: str | os.PathLike) -> Any:
         head = mapped[begin + n : begin + n + described["pickle"]]
         if zlib.crc32(head) != crc:
             raise ValueError("changed")
+        _advise(mapped, "MADV_POPULATE_READ", 22)
         at, view, arrays = _start(n, len(head)), memoryview(mapped), []
         for length, zero in described["arrays"]:
             if zero:
-                arrays.append(memoryview(mmap.mmap(-1, length)) if length else bytearray())
+                arrays.append(_zeros(length))
                 continue
             if at + length > size:
                 raise ValueError("cut")
@@ -145,6 +149,20 @@ def checksum(path: str | os.PathLike) -> int:
         while piece := stream.read(PIECE):
             found = zlib.crc32(piece, found)
     return found
+
+
+def _zeros(size: int) -> memoryview:
+    if not size:
+        return memoryview(bytearray())
+    room = mmap.mmap(-1, size)
+    _advise(room, "MADV_HUGEPAGE", 14)
+    return memoryview(room)
+
+
+def _advise(mapped: mmap.mmap, name: str, number: int) -> None:
+    """Tell the system how a mapping will be used, where it listens; what that gains is not measured yet."""
+    with suppress(OSError, ValueError, AttributeError):
+        mapped.madvise(getattr(mmap, name, number))
 
 
 def _start(described: int, head: int) -> int:

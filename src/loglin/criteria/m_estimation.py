@@ -215,7 +215,7 @@ def base_weights(problem: ChainProblem, run: Run) -> np.ndarray:
     own = problem.with_l2(MEMM.defaults.usual_l2)
     few = min(run.max_iter, BASE_ITERATIONS)
     rough = replace(run, optimizer="auto", max_iter=few, reporter=run.reporter.quietly())
-    return fit_weights(true_steps(own), own.penalties, rough).weights
+    return fit_weights(own.objective(true_steps), own.penalties, rough).weights
 
 
 def dual_ascent(loss: Any, l2: float, run: Run) -> Any:

@@ -30,6 +30,7 @@ from loglin.models.chain import Model
 
 if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger that is loaded needs none of it
     from loglin.corpus.labels import PartialColumn
+    from loglin.corpus.shards import Source
     from loglin.criteria.criterion import Criterion
     from loglin.decoding.reasons import Entity, Explanation
     from loglin.evaluation.induced import TaggingReport
@@ -192,7 +193,7 @@ class Tagger(WithCriterion, Estimator):
     @keeping_state
     def fit(
         self,
-        X: Iterable | Corpus,
+        X: Iterable | Corpus | str | os.PathLike | Source,
         y: Iterable[Sequence | None] | Column | PartialColumn | None = None,
         sample_weight: Sequence[float] | None = None,
         start: Model | None = None,

@@ -122,7 +122,7 @@ def _pieces(X: Any, y: Any) -> Iterator[Corpus]:
     while batch := list(itertools.islice(pairs, AT_ONCE)):
         if any(_MISSING is one or _MISSING is other for one, other in batch):
             raise LoglinError("there are more sentences than label sequences, or fewer; give as many")
-        sentences = sentences_of([sentence for sentence, _ in batch])
+        sentences: Any = sentences_of([sentence for sentence, _ in batch])
         labels = label_sequences([labels for _, labels in batch])
         for s, (tokens, found) in enumerate(zip(sentences, labels, strict=True)):
             if found is None or not all(isinstance(label, str) for label in found):

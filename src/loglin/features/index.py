@@ -158,7 +158,9 @@ class Observed:
         kernels.count_bits(self.bits, ptr)
         labels = np.empty(ptr[-1], np.uint16)
         kernels.list_bits(self.bits, labels)
-        pairs = np.arange(L * L) if everything.pairs else self.pairs
+        pairs = self.pairs if transitions else np.empty(0)
+        if transitions and everything.pairs:
+            pairs = np.arange(L * L)
         if everything.bigrams.any():
             full = np.flatnonzero(everything.bigrams)[:, None] * (L * L) + np.arange(L * L)
             keys = np.unique(np.concatenate([keys, full.ravel()]))
@@ -169,7 +171,7 @@ class Observed:
             labels,
             np.searchsorted(keys // (L * L), np.arange(len(everything.bigrams) + 1)),
             (keys % (L * L)).astype(np.int32),
-            pairs.astype(np.int32) if transitions else np.empty(0, np.int32),
+            pairs.astype(np.int32),
             triples,
         )
 

@@ -29,6 +29,7 @@ NEEDED = "the package distributed is needed; install loglin[distributed]"
 class Workers:
     """The workers of a Dask client."""
 
+    is_here = False
     threads: int | None = 1  # of a part: a worker has as many threads as parts that it computes at once
 
     def __init__(self, client: Any):

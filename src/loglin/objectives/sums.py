@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -78,6 +79,8 @@ class Engine(Protocol):
     def threads(self) -> int | None:
         """Threads of a part."""
 
+    is_here: bool  # whether it is this process
+
     def map(self, function: Callable[[Any], Any], items: Sequence) -> Iterator:
         """function(item) of every item, in their order."""
 
@@ -90,6 +93,8 @@ class Engine(Protocol):
 
 class InOrder:
     """One part after the other in this process, the next one read ahead."""
+
+    is_here = True
 
     def __init__(self, threads: int | None = None):
         self.threads = threads
@@ -193,35 +198,57 @@ class CurvedSum(Sum):
 
 
 class LearningSum(CurvedSum):
-    def learner(self, seed: int = 0) -> PartLearner:
-        """What finds weights to begin with on one part alone."""
-        return PartLearner(self, seed)
+    def learner(self, seed: int = 0) -> MixedLearner | None:
+        """What finds weights to begin with, every part by itself; None where parts have none."""
+        objective, _ = self.files[0].load()
+        return None if objective.learner(seed) is None else MixedLearner(self, seed)
 
 
-class PartLearner:
-    """A warm start on one part, which the seed chooses.
+class MixedLearner:
+    """A warm start on every part by itself, whose weights are averaged (Mann et al. 2009: mixture weights).
 
-    Σ over the part ≈ its share of Σ over all, so a penalty times the same share gives weights near those of the whole.
-    Features that the part lacks begin at 0. L-BFGS on all parts goes on from there and alone decides convergence: with
-    a convex objective it ends at the same optimum as from anywhere else.
+    Σ over a part ≈ its share of Σ over all, so a part learns with its share of the penalty. The average counts a part
+    by its share, and features that it lacks as 0. That is right at both ends: a weight that the data decide is about
+    the same in every part; a weight that the penalty decides is about count / l2, so in a part count_p / (share · l2),
+    of which the average is Σ count_p / l2. L-BFGS on all parts goes on from there and alone decides convergence: with a
+    convex objective it ends at the same optimum as from anywhere else.
     """
 
     order = 1
 
     def __init__(self, whole: Sum, seed: int):
-        parts, self.n_features = whole.parts, whole.n_features
-        chosen = parts[int(np.random.default_rng(seed).integers(len(parts)))]
-        self.share = chosen.tokens / max(sum(part.tokens for part in parts), 1)
-        objective, self.places = chosen.file.load()
-        self.learner = objective.learner(seed)
+        self.whole, self.seed = whole, seed
 
     def warm_start(self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float) -> np.ndarray:
-        """Weights near the optimum of the penalized part."""
-        self.learner.warm_start(self.share * l1[self.places], self.share * l2[self.places], report, tol)
-        return self.get()
+        """Weights near the optimum of the penalized sum."""
+        whole = self.whole
+        tokens = sum(part.tokens for part in whole.parts)
+        how: dict[str, Any] = {
+            "l1": l1 if l1.any() else None,
+            "shares": {part.file.path: part.tokens / max(tokens, 1) for part in whole.parts},
+            "seed": self.seed,
+            "tol": tol,
+            "report": report if whole.engine.is_here else None,
+        }
+        return whole.engine.total(partial(learned, **how), whole.files, l2).numbers
 
     def get(self) -> np.ndarray:
-        """The part's weights, 0 elsewhere."""
-        weights, found = np.zeros(self.n_features), self.learner.get()
-        weights[self.places] = found if np.isfinite(found).all() else 0.0
-        return weights
+        """Zero: what parts had learned when they were stopped is no average."""
+        return np.zeros(self.whole.n_features)
+
+
+def learned(
+    file: StoredFile,
+    l2: np.ndarray,
+    l1: np.ndarray | None,
+    shares: dict[str, float],
+    seed: int,
+    tol: float,
+    report: Callable | None,
+) -> Sums:
+    """A part's share of the weights that it and its share of the penalty give."""
+    objective, places = file.load()
+    share = shares[file.path]
+    laplace = np.zeros(len(places)) if l1 is None else share * l1[places]
+    weights = objective.learner(seed).warm_start(laplace, share * l2[places], report, tol)
+    return Sums(0.0, places, share * weights)
