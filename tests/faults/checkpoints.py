@@ -127,8 +127,8 @@ def run(kills: int, seed: int) -> Relay:
 def told(relay: Relay, seconds: float) -> str:
     counts = relay.counts
     return (
-        f"{counts['kills']} kills of trainings with a checkpoint in {seconds:.0f} s: {counts['went on']} times training "
-        f"went on from a file; all {counts['ended']} trainings ended; {len(relay.wrong)} failures"
+        f"{counts['kills']} kills of trainings with a checkpoint in {seconds:.0f} s: {counts['went on']} times one "
+        f"went on from its file; all {counts['ended']} trainings ended; {len(relay.wrong)} failures"
     )
 
 

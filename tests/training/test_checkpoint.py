@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from loglin.errors import LoglinError
 from loglin.estimators.selection import select_tagger
 from loglin.optimize.checkpoint import Checkpoint, packed, unpacked
 from support.estimators import LINES, SENTENCES, TREES, X, Y
+from support.training import timeless
 
 WORDS, LABELS = SENTENCES
 FEW = WORDS[:20], LABELS[:20]
@@ -23,7 +22,6 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB"
 SECOND = "U0:%x[0,0]\nB\nT"
 PLAIN = [["dogs", "bark"], ["cats", "see", "dogs", "with", "cats"], ["cats", "see", "dogs"]]
 SETS = [{y, str(x["length"] % 2)} for x, y in zip(X, Y, strict=True)]
-TIMES = ("seconds", "train_seconds", "peak_memory_mb", "expectation_seconds")
 AHEAD = 3  # times that the state is written before a training is cut off
 
 
@@ -54,13 +52,6 @@ def until_it_ends(train: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, tim
             except Crash:
                 continue
     raise AssertionError("it never ended")
-
-
-def timeless(value: Any) -> Any:
-    """A record without the seconds that it took."""
-    if isinstance(value, dict):
-        return {k: timeless(v) for k, v in value.items() if k not in TIMES}
-    return [timeless(v) for v in value] if isinstance(value, list) else value
 
 
 def known(estimator: Any) -> tuple[list[bytes], Any]:
@@ -160,3 +151,141 @@ def test_a_training_that_is_cut_off_again_and_again_ends_as_if_it_never_was(name
     assert weights == whole[0]
     assert record == whole[1]
     assert not list(tmp_path.iterdir())
+
+
+def cut_off(monkeypatch: pytest.MonkeyPatch, file: Any, times: int = AHEAD, **given: Any) -> None:
+    """Leave the checkpoint of a training that was cut off."""
+    with monkeypatch.context() as patch:
+        crashing(patch, times)
+        with pytest.raises(Crash):
+            tagged(**given)(file)
+
+
+def test_a_warm_start_goes_on_between_its_rounds(tmp_path, monkeypatch):
+    """The state of dual ascent is in the file: the first rounds are not made again."""
+    from loglin.objectives import stochastic
+
+    cut_off(monkeypatch, tmp_path / "state", times=4)
+    rounds, ascend = [], stochastic.ascend
+    monkeypatch.setattr(stochastic, "ascend", lambda *given: (rounds.append(1), ascend(*given))[1])
+    tagged()(None)
+    whole = len(rounds)
+    rounds.clear()
+    tagged()(tmp_path / "state")
+    assert len(rounds) == whole - 3
+
+
+def test_iterations_before_the_crash_are_not_made_again(tmp_path, monkeypatch):
+    cut_off(monkeypatch, tmp_path / "state", times=6, optimizer="lbfgs")
+    heard: list[int] = []
+    given = {"optimizer": "lbfgs", "callbacks": [lambda iteration: heard.append(iteration.number)]}
+    tagger = tagged(**given)(tmp_path / "state")
+    assert heard == list(range(6, 13))
+    assert [i["number"] for i in tagger.model_.record["history"]] == list(range(1, 13))
+
+
+def test_any_number_of_threads_goes_on(tmp_path, monkeypatch):
+    whole = known(tagged(threads=1)(None))[0]
+    cut_off(monkeypatch, tmp_path / "state", threads=2, times=5)
+    assert known(tagged(threads=1)(tmp_path / "state"))[0] == whole
+
+
+OTHERS = {
+    "labels": (FEW[0], [[y.lower() for y in labels] for labels in FEW[1]]),
+    "texts or features": ([[w + "x" for w in words] for words in FEW[0]], FEW[1]),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_other_data_are_refused(what, tmp_path, monkeypatch):
+    cut_off(monkeypatch, tmp_path / "state")
+    before = (tmp_path / "state").read_bytes()
+    with pytest.raises(LoglinError, match=f"belongs to another training: the {what} differ; give the same command"):
+        tagged(data=OTHERS[what])(tmp_path / "state")
+    assert (tmp_path / "state").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"max_iter": 13}, r"max_iter differs \(12 there, 13 here\)"),
+        ({"criterion": "memm"}, r"criterion differs \('crf' there, 'memm' here\)"),
+        ({"l2": 2.0}, "the penalties or options differ"),
+        ({"seed": 1}, r"seed differs \(0 there, 1 here\)"),
+        ({"dev": (WORDS[20:30], LABELS[20:30])}, "the held-out data differ"),
+    ],
+)
+def test_other_settings_are_refused(given, told, tmp_path, monkeypatch):
+    cut_off(monkeypatch, tmp_path / "state")
+    with pytest.raises(LoglinError, match=told):
+        tagged(**given)(tmp_path / "state")
+
+
+def test_a_damaged_checkpoint_is_refused(tmp_path, monkeypatch):
+    file = tmp_path / "state"
+    cut_off(monkeypatch, file)
+    whole = file.read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 60)):
+        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :]):
+            file.write_bytes(damaged)
+            with pytest.raises(LoglinError, match=r"is no checkpoint or is damaged .*remove it to begin anew"):
+                tagged()(file)
+    tagged()(None).save(file)
+    with pytest.raises(LoglinError, match="is no checkpoint of this training"):
+        tagged()(file)
+
+
+def test_a_folder_that_is_not_there_is_refused_at_the_start(tmp_path):
+    with pytest.raises(LoglinError, match="there is no folder"):
+        tagged()(tmp_path / "none" / "state")
+    for wrong in (7, ""):
+        with pytest.raises(LoglinError, match="give the name of a file"):
+            tagged()(wrong)
+
+
+def test_a_full_disk_is_told_once_and_training_goes_on(tmp_path, monkeypatch):
+    from loglin.models import files
+
+    def full(path: Any, model: Any) -> None:
+        raise LoglinError(f"cannot write {path}: No space left on device; free some space")
+
+    whole = known(tagged()(None))[0]
+    monkeypatch.setattr(files, "write", full)
+    with pytest.warns(UserWarning, match=r"no checkpoint: .* training goes on") as heard:
+        found = known(tagged()(tmp_path / "state"))[0]
+    assert found == whole
+    assert len([w for w in heard if "no checkpoint" in str(w.message)]) == 1
+
+
+def test_trials_of_a_grid_share_one_file(tmp_path, monkeypatch):
+    def select(checkpoint: Any) -> Any:
+        given = {k: v for k, v in HIDDEN.items() if k != "data"} | {"max_iter": 5}
+        tagger = Tagger("em", checkpoint=checkpoint, checkpoint_every=0, **given)
+        return select_tagger(tagger, {"smoothing": [0.1, 1.0, 5.0]}, WORDS[:12], dev=WORDS[:5])[0]
+
+    whole = known(select(None))
+    found, crashes = until_it_ends(lambda: select(tmp_path / "state"), monkeypatch, times=6)
+    assert crashes > 1
+    assert known(found) == whole
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": [1, 2.5, None, True, "é"], "b": (1, (2,)), "c": {}},
+        {"random": np.random.default_rng(3).bit_generator.state},
+        [np.arange(6.0).reshape(2, 3), np.zeros((0, 4), np.float32), np.array([np.inf, -np.inf, np.nan])],
+        [float("nan"), float("-inf"), 0.1 + 0.2, -0.0, 1 << 127],
+    ],
+)
+def test_values_come_back_from_a_section_as_they_were(value):
+    def plain(one: Any) -> Any:
+        return (one.dtype.str, one.shape, one.tobytes()) if isinstance(one, np.ndarray) else one
+
+    def flat(one: Any) -> str:
+        if isinstance(one, dict):
+            return repr({k: flat(v) for k, v in one.items()})
+        return repr([flat(v) for v in one] + [type(one)]) if isinstance(one, list | tuple) else repr(plain(one))
+
+    assert flat(unpacked(packed(value))) == flat(value)
