@@ -197,10 +197,17 @@ def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bo
         known, block = len(rest), rest + to_utf8(read)
         check_runs(path, block, known, line, tokens)
         end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts) if read else len(block)
-        rest = block[end:]
-        line += block.count(b"\n", 0, end)
-        if end:
-            yield block[:end]
+        block, rest = block[:end], block[end:]
+        line += newlines(block)
+        if block:
+            yield block
+
+
+def newlines(text: bytes) -> int:
+    """How many newlines a text has, several times as fast as text.count where lines are short."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 10))
 
 
 def _arriving(path: str | os.PathLike) -> Iterator[bytes]:
