@@ -70,6 +70,8 @@ def _named(name: str) -> list[str]:
         found = sorted(system.unstrip_protocol(p) for p in system.glob(path))
     elif os.path.isdir(name):
         found = sorted(str(p) for p in Path(name).iterdir() if p.is_file() and not p.name.startswith("."))
+        if not found:
+            raise LoglinError(f"{name} is a folder without files; name a folder with files, a file or a pattern")
     else:
         found = sorted(p for p in glob.glob(name, recursive=True) if os.path.isfile(p))
     if not found:

@@ -220,7 +220,7 @@ class Tagger(WithCriterion, Estimator):
         self.check()
         chosen = self.chosen_criterion()
         run = self._new_run(chosen)
-        if are_shards(X, work_dir, memory, client):
+        if are_shards(X, y, work_dir, memory, client):
             if sample_weight is not None:
                 raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
             with sharded_problem(self, X, y, work_dir, memory, client) as problem:

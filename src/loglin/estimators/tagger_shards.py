@@ -28,10 +28,12 @@ AT_ONCE = 1000  # sentences that are numbered together
 PATH = "give the name of a file, a pattern such as data/*.txt, or a list of names"
 
 
-def are_shards(X: Any, work_dir: Any, memory: Any, client: Any) -> bool:
+def are_shards(X: Any, y: Any, work_dir: Any, memory: Any, client: Any) -> bool:
     """Whether a corpus is to be trained on shard by shard."""
-    if isinstance(X, str | os.PathLike | Source) or any(given is not None for given in (work_dir, memory, client)):
+    if isinstance(X, Source) or any(given is not None for given in (work_dir, memory, client)):
         return True
+    if isinstance(X, str | os.PathLike):
+        return y is None  # with labels it is a sentence, which is to be refused
     return isinstance(X, list | tuple) and bool(X) and all(isinstance(x, os.PathLike) for x in X)
 
 

@@ -219,8 +219,10 @@ class MixedLearner:
     def __init__(self, whole: Sum, seed: int):
         self.whole, self.seed = whole, seed
 
-    def warm_start(self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float) -> np.ndarray:
-        """Weights near the optimum of the penalized sum."""
+    def warm_start(
+        self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float, stage: Any = None
+    ) -> np.ndarray:
+        """Weights near the optimum of the penalized sum; a checkpoint keeps them, but nothing of the way to them."""
         whole = self.whole
         tokens = sum(part.tokens for part in whole.parts)
         how: dict[str, Any] = {
