@@ -9,8 +9,6 @@ import signal
 
 import numpy as np
 import pytest
-from tests.support.errors import refused_with_remedy
-from tests.support.shell import refusal, run
 
 from loglin import Tagger
 from loglin.corpus import shards, stored
@@ -20,6 +18,8 @@ from loglin.corpus.shards import WorkFolder, cut, files_source, memory_of, sourc
 from loglin.features.counting import Run, merged
 from loglin.objectives import distributed, sums
 from loglin.objectives.sums import Sums, total
+from support.errors import refused_with_remedy
+from support.shell import refusal, run
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%suffix[0,0,2]\nU3:%x[1,0]\nU4:%ngrams[0,0,2,3]\nB1:%x[0,0]\nB\n"
 
