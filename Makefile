@@ -52,12 +52,15 @@ test-wheel: $(READY)
 	$(WHEEL)/env/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo $(WHEEL)/*.whl)[dev]"
 	LOGLIN_KERNELS=strict $(WHEEL)/env/bin/pytest -n auto --dist worksteal -m "not full"
 
-# Commands killed and signaled at random instants, and without room to write; KILLS and SIGNALS may be large.
+# Commands killed and signaled at random instants, and without room to write; KILLS and SIGNALS may be large. Then
+# trainings with a checkpoint, killed RESUMED times.
 KILLS ?= 1000
+RESUMED ?= 200
 SIGNALS ?= 1000
 SEED ?= 0
 faults: $(READY) kernels
 	$(BIN)/python tests/faults/run.py --kills $(KILLS) --signals $(SIGNALS) --seed $(SEED)
+	$(BIN)/python tests/faults/checkpoints.py --kills $(RESUMED) --seed $(SEED)
 
 # Random cases of files, options and calls: CASES of them from SEED on, of one KIND if it is given.
 fuzz: $(READY) kernels

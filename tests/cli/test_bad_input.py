@@ -81,7 +81,7 @@ def test_training_data(folder, case):
 
 
 def test_data_is_a_folder(folder):
-    refused(folder, ["train", "sub", "-o", "out"], "sub is a folder")
+    refused(folder, ["train", "sub", "-o", "out"], "sub is a folder without files")
     refused(folder, ["classify-train", "sub", "-o", "out"], "sub is a folder")
     refused(folder, ["tag", "tagger", "sub", "-o", "out"], "sub is a folder")
 

@@ -20,6 +20,8 @@ NOT_KEPT = {
     "callbacks": "functions of the process",
     "dev": "data, of which a model keeps only what they chose",
     "threads": "of the machine",
+    "checkpoint": "a file of the machine",
+    "checkpoint_every": "of that file",
 }
 # Parameters that a file keeps in another form, with what stands for them.
 ELSEWHERE = {

@@ -6,10 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
-def test_a_few_faults():
-    script = Path(__file__).with_name("run.py")
-    command = [sys.executable, script, "--kills", "25", "--signals", "25", "--seed", "3"]
+
+@pytest.mark.parametrize(
+    "command", [["run.py", "--kills", "25", "--signals", "25", "--seed", "3"], ["checkpoints.py", "--kills", "20"]]
+)
+def test_a_few_faults(command):
+    script, *options = command
+    command = [sys.executable, Path(__file__).with_name(script), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout
     assert done.stdout.endswith("; 0 failures\n")

@@ -23,10 +23,10 @@ from loglin.optimize.penalties import Penalized, Penalties
 from support.solving import fit_weights
 
 
-def chain_problem(lines, dtype=np.float64):
+def chain_problem(lines, dtype=np.float64, order=1):
     design = TemplateExtractor(read_templates(None)).fit(from_sentences([[t for t, _ in line] for line in lines]))
     _, gold = gold_of_sequences([[y for _, y in line] for line in lines], np.diff(design.offsets).tolist())
-    index = build_index(design, gold, False, True, 1)
+    index = build_index(design, gold, False, True, order)
     return lambda dtype=dtype: ConditionalLikelihood(design, gold, index, None, dtype)
 
 
@@ -139,6 +139,21 @@ def test_dual_ascent_with_room_for_some_label_bigrams_only(problem, monkeypatch)
     weights = criterion.learner(0).warm_start(np.zeros(n), np.ones(n))
     best = fit_weights(problem, l1=np.zeros(n), l2=np.ones(n), dtype="float64", tol=1e-9).value
     assert Penalized(criterion, 1.0)(weights)[0] < 1.1 * best
+
+
+@pytest.mark.parametrize("room", [120 * 5, 120 * 12, 10**6])
+def test_dual_ascent_learns_label_trigrams(room, monkeypatch):
+    """Near the optimum of second order, with room for all label n-grams of a sentence or for some."""
+    monkeypatch.setattr(stochastic, "ROOM_FOR_PAIRS", room)
+    make = chain_problem(generate(120, 3), order=2)
+    criterion, n = make(), make().n_features
+    weights = criterion.learner(0).warm_start(np.zeros(n), np.ones(n), tol=1e-4)
+    best = fit_weights(make, l1=np.zeros(n), l2=np.ones(n), dtype="float64", tol=1e-9)
+    assert Penalized(criterion, 1.0)(weights)[0] < (1.01 if room == 10**6 else 1.1) * best.value
+    triples, learned = (criterion.index.split(w)[3] for w in (best.weights, weights))
+    assert np.abs(triples).max() > 0.1
+    if room == 10**6:
+        assert learned == pytest.approx(triples, abs=0.1)
 
 
 @pytest.mark.parametrize("lengths", [[1] * 400, [1000, 3, 5, 700], [2, 40] * 15, [0, 5, 0, 5] * 20])

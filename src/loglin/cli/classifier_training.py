@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from loglin.criteria.criterion import Criterion
     from loglin.estimators import NaiveBayes
 
-_OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff")
+_OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff", "checkpoint")
 NOT_COUNTED = (
     "optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed", "start",
 )  # fmt: skip
@@ -57,6 +57,7 @@ NOT_COUNTED = (
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
 @training.quiet
 @training.keep_on_interrupt
+@training.checkpoint
 @training.output
 @example_format
 @shared.encoding
@@ -74,6 +75,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     """
     began = time.perf_counter()
     shared.check_output(output, data, given["dev"], given["start"])
+    checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
     kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
     examples = files.labeled(data, kind, encoding)
     example = examples[0]  # all are of one kind
@@ -95,6 +97,7 @@ def classify_train_command(data, output, as_json, **given) -> None:
     seconds["features"] = max(0.0, time.perf_counter() - began - seconds["read"] - seconds["train"])
     model.record |= {"data": shared.base_name(data), "format": kind, "texts": all(e.is_text for e in examples)}
     model.save(output, given["half"])
+    training.close(checkpoint, model.record)
     seconds["total"] = time.perf_counter() - began
     threshold = {"threshold": model.decoding["threshold"]} if "threshold" in model.decoding else {}
     found = training.summary(model.record, seconds, output, labels=len(model.labels), **threshold)
@@ -149,7 +152,9 @@ def _counting(criterion: Criterion, example: Example, given: dict) -> NaiveBayes
             option = {"variances": "variance", "start": "continue"}.get(name, name).replace("_", "-")
             raise LoglinError(f"--{option} has no meaning for {criterion.name}, which counts; leave it out")
     settings = {f.name: getattr(criterion, f.name) for f in criterion.settings()}
-    return NaiveBayes(threads=given["threads"], min_count=given["min_count"], **settings)
+    return NaiveBayes(
+        threads=given["threads"], min_count=given["min_count"], checkpoint=given["checkpoint"], **settings
+    )
 
 
 def _variances(pairs: tuple[str, ...]) -> dict[str, float]:

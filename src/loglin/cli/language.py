@@ -27,7 +27,7 @@ blank_lines = click.option(
 )
 _PARAMETERS = (
     "criterion", "optimizer", "vocabulary", "window", "trigger_window", "trigger_pairs", "max_iter", "tol", "tagged",
-    "threads",
+    "threads", "checkpoint",
 )  # fmt: skip
 tagged = click.option("--tagged", is_flag=True, help="Tokens are word/tag; tags serve as classes.")
 
@@ -68,6 +68,7 @@ def lm_command() -> None:
 @training.start
 @training.quiet
 @training.keep_on_interrupt
+@training.checkpoint
 @training.output
 @tagged
 @blank_lines
@@ -91,6 +92,7 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     began = time.perf_counter()
     check_writable(output)
     shared.refuse_overwriting(output, data, given["classes"], given["dev"], given["start"])
+    checkpoint = given["checkpoint"] = training.opened(given, output, quiet)
     from loglin.estimators.language_model import LanguageModel
 
     progress = shared.Progress(given["tol"], quiet or as_json)
@@ -112,6 +114,7 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     progress.close()
     model.record_["data"] = shared.base_name(data)
     model.save(output)
+    training.close(checkpoint, model.record_)
     _report_training(model.record_, time.perf_counter() - began, output, as_json)
 
 

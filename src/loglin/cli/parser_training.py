@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PARAMETERS = (
     *("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads"),
-    *("seed", "neighborhood", "optimizer"),
+    *("seed", "neighborhood", "optimizer", "checkpoint"),
 )
 
 
@@ -48,6 +48,7 @@ _PARAMETERS = (
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
 @training.quiet
 @training.keep_on_interrupt
+@training.checkpoint
 @training.output
 @click.option(
     "--format",
@@ -74,6 +75,7 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     for path in filter(None, (output, save_grammar)):
         check_writable(path)
         shared.refuse_overwriting(path, *inputs)
+    checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
     examples, unlabeled = _read(data, given)
     dev = _trees(given["dev"], given["encoding"]) if given["dev"] else None
     start = _parser_model(given["start"]) if given["start"] else None
@@ -94,6 +96,7 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     seconds["train"] = time.perf_counter() - began - seconds["read"]
     parser.model_.record["data"] = shared.base_name(data)
     parser.save(output)
+    training.close(checkpoint, parser.model_.record)
     if save_grammar:
         parser.pcfg_.write(save_grammar)
     seconds["total"] = time.perf_counter() - began

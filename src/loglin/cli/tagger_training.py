@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from loglin.cli import interrupts
+from loglin.cli import distribution, interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.cli.selecting import grid_of
@@ -15,12 +16,14 @@ from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.corpus.columns import Corpus
+    from loglin.corpus.shards import Source
     from loglin.corpus.tagged import LabeledText
     from loglin.estimators.tagger import Tagger
 
 _PARAMETERS = (
     "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
     "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
+    "checkpoint",
 )  # fmt: skip
 
 
@@ -85,8 +88,13 @@ _PARAMETERS = (
     help="Precision of the sums.",
 )
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
+@click.option("--work-dir", help="Folder to prepare shards in, used again when data and template are unchanged.")
+@click.option("--memory", metavar="SIZE", help="How much a shard may take, such as 500MB; default 2GB.")
+@distribution.workers
+@distribution.scheduler
 @training.quiet
 @training.keep_on_interrupt
+@training.checkpoint
 @training.output
 @shared.label_column
 @shared.text_format
@@ -96,6 +104,9 @@ _PARAMETERS = (
 def train_command(data, output, as_json, **given) -> None:
     """Train a tagger on DATA (columns, word/TAG text, CRFsuite attributes or JSON lines; gzip too), write a model.
 
+    DATA may be a quoted pattern such as 'data/*.txt.gz', or a folder. With one of these, --work-dir, --memory,
+    --workers or --scheduler the corpus is trained on shard by shard and need not fit into memory.
+
     The criteria contrastive, em and marginal-likelihood learn from text without labels.
     """
     from loglin.corpus.output import check_writable
@@ -104,6 +115,7 @@ def train_command(data, output, as_json, **given) -> None:
     check_writable(output)
     inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start")
     shared.refuse_overwriting(output, data, *(given[name] for name in inputs))
+    checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
     progress = shared.Progress(given["tol"] or 0.0, given["quiet"] or as_json)
     tagger = _tagger(given, progress)
     progress.tol = tagger.chosen_tol
@@ -111,11 +123,14 @@ def train_command(data, output, as_json, **given) -> None:
     start = _start(given["start"])
     shared.load_kernels()
     seconds, trials = {"start": time.perf_counter() - began}, None
-    text = _read(data, tagger, given)
+    sharded = _is_sharded(data, given)
+    text = _read_shards(data, given, grid) if sharded else _read(data, tagger, given)
     tagger.dev = _held_out(tagger, text, given)
     seconds["read"] = time.perf_counter() - began - seconds["start"]
-    with interrupts.keeping(given["keep_on_interrupt"], tagger):
-        if grid:
+    with interrupts.keeping(given["keep_on_interrupt"], tagger), distribution.client(given) as client:
+        if isinstance(text, Shards):
+            tagger.fit(text.source, start=start, work_dir=given["work_dir"], memory=given["memory"], client=client)
+        elif grid:
             from loglin.estimators.selection import select_tagger
 
             gold = _gold(given) if given["gold"] else None
@@ -129,6 +144,7 @@ def train_command(data, output, as_json, **given) -> None:
     seconds |= {"features": max(0.0, time.perf_counter() - began - before - train), "train": train}
     model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
     tagger.save(output, given["half"])
+    training.close(checkpoint, model.record)
     seconds["total"] = time.perf_counter() - began
     found = training.summary(model.record, seconds, output, labels=len(model.labels))
     if as_json:
@@ -155,6 +171,34 @@ def _tagger(given: dict, progress: Any) -> Tagger:
     )
     tagger.check()
     return tagger
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Training data that are read shard by shard."""
+
+    source: Source
+    n_columns: int
+    label_column: int
+
+
+def _is_sharded(data: str, given: dict) -> bool:
+    from loglin.corpus.shards import is_several
+
+    return is_several(data) or any(given[name] is not None for name in ("work_dir", "memory", "workers", "scheduler"))
+
+
+def _read_shards(data: str, given: dict, grid: Any) -> Shards:
+    """The source of shards, of which one piece is read to see its columns."""
+    from loglin.corpus.shards import files_source, memory_of
+
+    if grid or given["unlabeled"]:
+        raise LoglinError("shards take neither --grid nor --unlabeled; leave them out, or train in memory")
+    memory_of(given["memory"])
+    how = {name: given[name] for name in ("text_format", "encoding", "label_column", "scheme", "partial")}
+    source = files_source(data, **how)
+    next(source.pieces())
+    return Shards(source, source.layout["columns"], source.layout["label_column"])
 
 
 def _start(path: str | None) -> Any:
@@ -202,7 +246,7 @@ def _refuse_columns(path: str, corpus: Any) -> None:
         )
 
 
-def _held_out(tagger: Tagger, text: LabeledText, given: dict) -> Any:
+def _held_out(tagger: Tagger, text: LabeledText | Shards, given: dict) -> Any:
     """Held-out data in the same form as the training data: inputs and labels, or text where labels are hidden."""
     from loglin.corpus import formats, tagged
     from loglin.corpus.columns import Column, Corpus
@@ -219,7 +263,7 @@ def _held_out(tagger: Tagger, text: LabeledText, given: dict) -> Any:
     )
     if held.n_columns != text.n_columns:
         raise LoglinError(f"{path} has {held.n_columns} columns, the training data {text.n_columns}; give as many")
-    if isinstance(held.inputs, Corpus) != isinstance(text.inputs, Corpus):
+    if isinstance(held.inputs, Corpus) != isinstance(getattr(text, "inputs", held.inputs), Corpus):
         raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
     if not isinstance(held.labels, Column):
         tagged.require_certain(path, held.labels, "held-out data need certain labels")

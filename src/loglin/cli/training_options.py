@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -65,6 +66,45 @@ keep_on_interrupt = click.option(
     is_flag=True,
     help="When Ctrl-C or SIGTERM ends training, write the best model so far; Ctrl-C at a terminal always does.",
 )
+
+
+def checkpoint(command: Callable) -> Callable:
+    """The options --checkpoint and --checkpoint-every."""
+    command = click.option(
+        "--checkpoint-every",
+        type=click.FloatRange(min=0),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How often the state is written.",
+    )(command)
+    return click.option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Write the state of training here; after a crash the same command goes on from it.",
+    )(command)
+
+
+def opened(given: dict[str, Any], output: str, quiet: bool) -> Any:
+    """The checkpoint that is asked for, which says on standard error if training goes on from it; or None."""
+    if given["checkpoint"] is None:
+        return None
+    from loglin.optimize.checkpoint import Checkpoint
+
+    if os.path.realpath(given["checkpoint"]) == os.path.realpath(output):
+        raise LoglinError(f"--checkpoint and --output are both {output}; give them different names")
+    tell = (lambda sentence: None) if quiet else (lambda sentence: print(sentence, file=sys.stderr))
+    return Checkpoint(given["checkpoint"], given["checkpoint_every"], tell)
+
+
+def close(checkpoint: Any, record: dict[str, Any]) -> None:
+    """Remove the checkpoint now that the model is written, unless a signal ended training."""
+    from loglin.training.fit import was_interrupted
+
+    if checkpoint is not None and not was_interrupted(record):
+        checkpoint.remove()
+
+
 output = click.option("-o", "--output", required=True, help="Model file to write.")
 seed = click.option("--seed", type=int, default=0, show_default=True)
 l1 = click.option("--l1", type=click.FloatRange(min=0), default=0.0, show_default=True, help="L1 penalty.")

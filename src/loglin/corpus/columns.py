@@ -16,6 +16,7 @@ import numpy as np
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
 from loglin.kernels import text as kernels
+from loglin.kernels.keys import factorize
 
 
 @dataclass
@@ -26,6 +27,15 @@ class Column:
     def strings(self) -> list[str]:
         names = self.vocabulary.strings
         return [names[c] for c in self.codes.tolist()]
+
+    def compacted(self) -> Column:
+        """The column with the values that it has alone, in order of first occurrence."""
+        codes = np.empty(len(self.codes), np.int32)
+        used, _ = factorize(self.codes.astype(np.int64), codes)
+        begin, end = self.vocabulary.starts[:-1], self.vocabulary.starts[1:]
+        blob, starts = np.empty(int((end - begin)[used].sum()), np.uint8), np.empty(len(used) + 1, np.int64)
+        kernels.gather_strings(self.vocabulary.blob, begin, end, used, blob, starts)
+        return Column(codes, Vocabulary(blob, starts))
 
 
 @dataclass
@@ -63,6 +73,12 @@ class Corpus:
         rows = list(zip(*(c.strings() for c in self.columns), strict=True))
         cuts = self.offsets.tolist()
         return [rows[b:e] for b, e in pairwise(cuts)]
+
+    def between(self, begin: int, end: int) -> Corpus:
+        """The sentences begin … end − 1, with the values that they have alone."""
+        first, last = self.offsets[begin], self.offsets[end]
+        columns = [Column(c.codes[first:last], c.vocabulary).compacted() for c in self.columns]
+        return Corpus(columns, self.offsets[begin : end + 1] - first, self.source)
 
     def select(self, sentences: np.ndarray) -> Corpus:
         """The chosen sentences, in the order given."""

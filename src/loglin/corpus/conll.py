@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from loglin.corpus.columns import Corpus, concatenate, encode_slices
-from loglin.corpus.files import read_blocks, refuse_bad_utf8, until_mistake
+from loglin.corpus.files import newlines, read_blocks, refuse_bad_utf8, until_mistake
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.limits import limits, raising
 from loglin.corpus.tagged import LabeledText
@@ -83,7 +83,7 @@ def blocks(path: str | os.PathLike, encoding: str = "utf-8") -> Iterator[Block]:
             if n_columns > most:
                 raise LoglinError(f"{path} has {n_columns:,} columns in its first line; {raising('columns', most)}")
         yield from until_mistake(text, partial(_scan, str(path), n_columns, tabs, line))
-        line += text.count(b"\n")
+        line += newlines(text)
 
 
 def _shape(text: bytes) -> tuple[int, bool]:
@@ -102,7 +102,7 @@ def _scan(path: str, n_columns: int, tabs: bool, first_line: int, text: bytes) -
     if not text.isascii():
         refuse_bad_utf8(path, text, first_line)
     array = np.frombuffer(bytearray(text), np.uint8)
-    lines = text.count(b"\n") + 1
+    lines = newlines(text) + 1
     place = np.int32 if len(text) < 1 << 31 else np.int64
     begin, end = np.empty((n_columns, lines), place), np.empty((n_columns, lines), place)
     line_begin, line_end, offsets = (np.empty(lines + 1, np.int64) for _ in range(3))
@@ -172,12 +172,7 @@ class Conll(Format):
     ) -> LabeledText:
         corpus, number = read(path, encoding), self.position(path, label_column)
         if layout is None:
-            if len(corpus.columns) < 2:
-                raise LoglinError(
-                    f"{path} has one column, so there are no labels to learn from; give at least a word and a label"
-                )
-            labels = corpus.column(number)
-            return LabeledText(without_column(corpus, number), labels, False, len(corpus.columns), number)
+            return self._with_labels(corpus, number)
         inputs = feature_columns(corpus, layout)
         if len(inputs.columns) == len(corpus.columns):
             raise LoglinError(
@@ -186,6 +181,21 @@ class Conll(Format):
             )
         number = layout.label_column if label_column is None else number
         return LabeledText(inputs, corpus.column(number), False, len(corpus.columns), number)
+
+    def labeled_pieces(self, path: str, encoding: str, label_column: LabelColumn) -> Iterator[LabeledText]:
+        number = self.position(path, label_column)
+        for block in blocks(path, encoding):
+            if block.corpus.n_tokens:
+                yield self._with_labels(block.corpus, number)
+
+    def _with_labels(self, corpus: Corpus, number: int) -> LabeledText:
+        if len(corpus.columns) < 2:
+            raise LoglinError(
+                f"{corpus.source} has one column, so there are no labels to learn from; give at least a word and a "
+                "label"
+            )
+        labels = corpus.column(number)
+        return LabeledText(without_column(corpus, number), labels, False, len(corpus.columns), number)
 
     def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
         corpus = read(path, encoding)

@@ -104,22 +104,55 @@ def open_binary(path: str | os.PathLike) -> BinaryIO:
     try:
         if str(path) == "-":
             stream: io.BufferedReader = io.BufferedReader(_Counted())
+        elif "://" in str(path):
+            stream = _opened(str(path))
         elif Path(path).is_dir():
             raise LoglinError(f"{path} is a folder; name a file in it")
         else:
             stream = open(path, "rb")  # noqa: SIM115  the caller closes it
             if not stream.seekable():
                 stream = io.BufferedReader(_Counted(stream))
-        magic = stream.peek(2)[:2]
+        magic = stream.peek(4)[:4]
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from error
     except TypeError:
         raise LoglinError(f"cannot read {path!r:.60}: it is no name of a file; give one") from None
     except ValueError as error:  # a zero byte in the name
         raise LoglinError(f"cannot read {str(path)!r}: {error}; check the name") from error
-    if magic == b"\x1f\x8b":
+    if magic[:2] == b"\x1f\x8b":
         return io.BufferedReader(_Unpacked(path, stream))  # type: ignore[return-value]
-    return stream
+    return _without_zstd(path, stream) if magic == b"\x28\xb5\x2f\xfd" else stream
+
+
+def remote(address: str) -> Any:
+    """The file system of an address such as s3://bucket/file, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise LoglinError(
+            f"{address} is an address, for which fsspec is needed; install it, or copy the file"
+        ) from None
+    try:
+        return url_to_fs(address)
+    except (ImportError, ValueError, OSError) as error:
+        raise LoglinError(f"cannot read {address}: {error}; check the address, or copy the file") from error
+
+
+def _opened(address: str) -> io.BufferedReader:
+    system, path = remote(address)
+    try:
+        return io.BufferedReader(system.open(path, "rb"))
+    except Exception as error:  # of whatever package the address is for
+        raise LoglinError(f"cannot read {address}: {error}; check the address, or copy the file") from error
+
+
+def _without_zstd(path: str | os.PathLike, stream: io.BufferedReader) -> BinaryIO:
+    """What a stream holds that zstd has packed."""
+    try:
+        import zstandard
+    except ImportError:
+        raise LoglinError(f"{path} is packed by zstd, for which zstandard is needed; install it, or unpack") from None
+    return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(stream))  # type: ignore[arg-type,return-value]
 
 
 class ReadAhead(Iterator):
@@ -164,10 +197,17 @@ def read_blocks(path: str | os.PathLike, encoding: str, *cuts: bytes, tokens: bo
         known, block = len(rest), rest + to_utf8(read)
         check_runs(path, block, known, line, tokens)
         end = max(block.rfind(cut) + len(cut) if cut in block else 0 for cut in cuts) if read else len(block)
-        rest = block[end:]
-        line += block.count(b"\n", 0, end)
-        if end:
-            yield block[:end]
+        block, rest = block[:end], block[end:]
+        line += newlines(block)
+        if block:
+            yield block
+
+
+def newlines(text: bytes) -> int:
+    """How many newlines a text has, several times as fast as text.count where lines are short."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == 10))
 
 
 def _arriving(path: str | os.PathLike) -> Iterator[bytes]:

@@ -92,6 +92,10 @@ class Format(ABC):
         With ``columns`` tokens that are lists are columns for templates, not attributes.
         """
 
+    def labeled_pieces(self, path: str, encoding: str, label_column: LabelColumn) -> Iterator[LabeledText]:
+        """``labeled`` piece by piece, so that memory does not grow with the file; unless told, in one piece."""
+        yield self.labeled(path, encoding, label_column, True)
+
     @abstractmethod
     def raw(self, path: str, encoding: str, label_column: LabelColumn) -> Corpus:
         """The words; a column ``label_column`` is left out if it is given."""

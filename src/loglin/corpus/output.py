@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import glob
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Iterable
@@ -71,7 +70,7 @@ def _temporary(target: Path) -> tuple[int, str, int | None]:
     """
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     while True:
-        name = str(target.with_name(f"{_prefix(target)}{secrets.token_hex(6)}"))
+        name = str(target.with_name(f"{_prefix(target)}{os.urandom(6).hex()}"))
         with _change:
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
             _unfinished.add(name)

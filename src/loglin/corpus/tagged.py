@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,7 +68,11 @@ def read_labeled(
 
     ``scheme`` converts labels, as in "iob1:iob2"; with ``columns`` tokens that are lists are columns for templates.
     """
-    text = form.labeled(path, encoding, label_column, columns)
+    return _converted(path, form.labeled(path, encoding, label_column, columns), scheme, partial)
+
+
+def _converted(path: str, text: LabeledText, scheme: str | None, partial: bool) -> LabeledText:
+    """The text with its labels in another scheme."""
     if not scheme:
         return replace(text, partial=partial)
     source, colon, target = scheme.partition(":")
@@ -79,6 +83,26 @@ def read_labeled(
     parts = [schemes.convert(y, source, target) for y in text.sequences() if y is not None]
     labels = encode_strings([y for part in parts for y in part]) if isinstance(text.labels, Column) else parts
     return replace(text, labels=labels, partial=partial)
+
+
+def read_pieces(
+    path: str,
+    form: Format,
+    *,
+    encoding: str = "utf-8",
+    label_column: LabelColumn = None,
+    scheme: str | None = None,
+) -> Iterator[tuple[Corpus, LabeledText]]:
+    """Labelled data piece by piece: columns with the labels as the last one, and the text that they are from."""
+    for piece in form.labeled_pieces(path, encoding, label_column):
+        text = _converted(path, piece, scheme, False)
+        if not isinstance(text.inputs, Corpus):
+            raise LoglinError(f"{path} holds attributes, but shards are made of words or columns; give these")
+        labels = text.labels
+        if not isinstance(labels, Column):
+            require_certain(path, labels, "shards take labels that are strings", str)
+            labels = encode_strings([label for sequence in labels if sequence is not None for label in sequence])
+        yield replace(text.inputs, columns=[*text.inputs.columns, labels]), text
 
 
 def read_raw(path: str, form: Format, *, encoding: str = "utf-8", label_column: LabelColumn = None) -> Corpus:

@@ -27,7 +27,7 @@ class CRF(Initialized):
     needs = Annotation.PARTIAL
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        return minimizing(problem, partial(likelihood, problem))
+        return minimizing(problem, likelihood)
 
 
 @dataclass(frozen=True)

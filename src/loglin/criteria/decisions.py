@@ -39,22 +39,29 @@ def decision_way(
     Without ``one_class``, each class is learnt against all others.
     """
     from loglin.corpus.labels import Choices, LabelSets
-    from loglin.objectives.candidates import CandidateLikelihood
-    from loglin.objectives.independent import IndependentLosses
 
     require_decisions(criterion, problem)
     p, sets, decoding = problem, problem.gold, {}
     if isinstance(sets, Choices):
-        return minimizing(p, lambda dtype: CandidateLikelihood(p.design, sets, p.index, p.weight, dtype), start)
+        return minimizing(p, _among_candidates, start)
     if isinstance(sets, LabelSets):
         decoding = {"steps": "independent", "link": criterion.link, "threshold": criterion.threshold}
     elif one_class is not None:
-        return minimizing(p, partial(one_class, p), start)
+        return minimizing(p, one_class, start)
     else:
         problem.require_labels(criterion.name)
-        sets = LabelSets(sets.allowed())
+    return minimizing(p, partial(_label_by_label, loss=criterion.name), start, decoding)
 
-    def make(dtype: type) -> IndependentLosses:
-        return IndependentLosses(criterion.name, p.design, sets, p.index, p.weight, dtype, p.threads)
 
-    return minimizing(p, make, start, decoding)
+def _among_candidates(p: ChainProblem, dtype: type) -> Any:
+    from loglin.objectives.candidates import CandidateLikelihood
+
+    return CandidateLikelihood(p.design, p.gold, p.index, p.weight, dtype)
+
+
+def _label_by_label(p: ChainProblem, dtype: type, loss: str) -> Any:
+    from loglin.corpus.labels import LabelSets
+    from loglin.objectives.independent import IndependentLosses
+
+    sets = p.gold if isinstance(p.gold, LabelSets) else LabelSets(p.gold.allowed())
+    return IndependentLosses(loss, p.design, sets, p.index, p.weight, dtype, p.threads)

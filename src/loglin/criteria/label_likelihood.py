@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Way
 from loglin.criteria.minimizing import minimizing
@@ -22,7 +22,12 @@ class LabelLikelihood(FromCRF):
     line = "marginal probabilities of single labels (Kakade, Teh & Roweis 2002)"
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        from loglin.objectives.sentences import LabelLikelihood
+        return minimizing(problem, label_likelihood)
 
-        p = problem
-        return minimizing(p, lambda dtype: LabelLikelihood(p.design, p.gold, p.index, p.weight, dtype, p.threads))
+
+def label_likelihood(problem: ChainProblem, dtype: type) -> Any:
+    """The objective: −Σ_t log p(y_t | x)."""
+    from loglin.objectives.sentences import LabelLikelihood
+
+    p = problem
+    return LabelLikelihood(p.design, p.gold, p.index, p.weight, dtype, p.threads)

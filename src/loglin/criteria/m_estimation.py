@@ -215,7 +215,7 @@ def base_weights(problem: ChainProblem, run: Run) -> np.ndarray:
     own = problem.with_l2(MEMM.defaults.usual_l2)
     few = min(run.max_iter, BASE_ITERATIONS)
     rough = replace(run, optimizer="auto", max_iter=few, reporter=run.reporter.quietly())
-    return fit_weights(true_steps(own), own.penalties, rough).weights
+    return fit_weights(own.objective(true_steps), own.penalties, rough).weights
 
 
 def dual_ascent(loss: Any, l2: float, run: Run) -> Any:
@@ -225,6 +225,9 @@ def dual_ascent(loss: Any, l2: float, run: Run) -> Any:
     from loglin.optimize.record import Result, StopTraining, converged, limit
 
     reporter, first, best = run.reporter, len(run.reporter.iterations), np.zeros(loss.n_features)
+    stage = reporter.stage(loss)
+    if stage.ended:
+        return stage.outcome
 
     def report(epoch: int, value: float, gap: float, weights: np.ndarray) -> None:
         nonlocal best
@@ -232,7 +235,7 @@ def dual_ascent(loss: Any, l2: float, run: Run) -> Any:
         reporter.note(value, gap, weights, epoch)
 
     try:
-        weights, value, settled = loss.dual_ascent(l2, run.tol, run.max_iter, run.seed, report)
+        weights, value, settled = loss.dual_ascent(l2, run.tol, run.max_iter, run.seed, report, stage)
     except StopTraining as request:
         history = reporter.since(first)
         return Result(best.astype(np.float64), history[-1].value, request.stop, False, history, len(history))
@@ -241,7 +244,8 @@ def dual_ascent(loss: Any, l2: float, run: Run) -> Any:
     stop = converged(
         f"the optimum is at most {gap:.1g} of the objective away: the duality gap is below tol = {run.tol:g}"
     )
-    return Result(weights, value, stop if settled else limit(run.max_iter, "epochs"), settled, history, len(history))
+    stop = stop if settled else limit(run.max_iter, "epochs")
+    return stage.end(Result(weights, value, stop, settled, history, len(history)))
 
 
 # ---------------------------------------------------------------------- trees

@@ -38,8 +38,8 @@ class Margin(Initialized):
         costs = label_costs(self.cost, problem.labels)
         if self.loss == "hinge":
             problem.require_labels("margin with loss=hinge")
-            return minimizing(problem, whole_sentences(problem, "hinge", costs))
-        return minimizing(problem, partial(likelihood, problem, costs=costs))
+            return minimizing(problem, partial(whole_sentences, kind="hinge", costs=costs))
+        return minimizing(problem, partial(likelihood, costs=costs))
 
     def initial(self, problem: ChainProblem, run: Run) -> np.ndarray | None:
         """As asked for; the hinge starts from softmax-margin, as at zero all wrong labels tie and no slope descends."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Way
 from loglin.criteria.steps import StepByStep
 
 if TYPE_CHECKING:
-    from loglin.optimize.run import Make, Run
+    from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
 
 
@@ -22,14 +22,14 @@ class MEMM(StepByStep):
     structures = ("chain",)
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        make = true_steps(problem)
+        make = problem.objective(true_steps)
         return self.step_way(problem, lambda first, run: (make, first), run)
 
 
-def true_steps(problem: ChainProblem, behind: bool = False) -> Make:
+def true_steps(problem: ChainProblem, dtype: type, behind: bool = False) -> Any:
     """The likelihood of every label given its true neighbors: those before, or those ``behind`` too."""
     from loglin.objectives.local import LocalLikelihood, true_instances
 
     p = problem
     true = true_instances(p.design, p.gold, p.order, p.weight, behind=behind)
-    return lambda dtype: LocalLikelihood(p.design, p.index, true, False, dtype, p.threads)
+    return LocalLikelihood(p.design, p.index, true, False, dtype, p.threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from loglin.errors import LoglinError
 if TYPE_CHECKING:
     import numpy as np
 
-    from loglin.optimize.run import Make, Run
+    from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
 
 INITIAL = "the criterion, or the model, whose weights to start from"
@@ -21,19 +22,24 @@ ROUGH_ITERATIONS, ROUGH_TOL = 100, 1e-3  # of the criterion that gives weights t
 
 def minimizing(
     problem: ChainProblem,
-    make: Make,
+    make: Callable[[ChainProblem, type], Any],
     start: np.ndarray | None = None,
     decoding: dict | None = None,
     base: Any = None,
 ) -> Way:
-    """The way of an objective with the problem's features and penalties, from ``start`` where nothing else is given."""
+    """The way of an objective with the problem's features and penalties, from ``start`` where nothing else is given.
+
+    ``make`` makes the objective of a problem, or of a part of it: what is minimized is the sum over the parts.
+    """
     from loglin.optimize.minimize import minimize
+
+    objective = problem.objective(make)
 
     def solve(first: np.ndarray | None, run: Run) -> Any:
         first = start if first is None else first
-        return minimize(make, problem.penalties, run, first, problem.feature_name)
+        return minimize(objective, problem.penalties, run, first, problem.feature_name)
 
-    return Way(solve, lambda weights: problem.model(weights, base, decoding), objective=make)
+    return Way(solve, lambda weights: problem.model(weights, base, decoding), objective=objective)
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,9 @@ def likelihood(problem: ChainProblem, dtype: type, costs: np.ndarray | None = No
     return likelihood_of(p.design, p.gold, p.index, p.weight, dtype, p.threads, costs)
 
 
-def whole_sentences(problem: ChainProblem, kind: str, costs: np.ndarray | None = None) -> Make:
-    """An objective that looks at whole sentences at once, in any precision."""
+def whole_sentences(problem: ChainProblem, dtype: type, kind: str, costs: np.ndarray | None = None) -> Any:
+    """An objective that looks at whole sentences at once."""
     from loglin.objectives.sentences import WholeSentences
 
     p = problem
-    return lambda dtype: WholeSentences(kind, p.design, p.gold, p.index, p.weight, dtype, p.threads, costs)
+    return WholeSentences(kind, p.design, p.gold, p.index, p.weight, dtype, p.threads, costs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from loglin.criteria.criterion import Defaults, Way
@@ -47,7 +48,11 @@ class OfProbability(FromCRF):
         return None if first is None else first / self.exponent()
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
-        from loglin.objectives.sentences import OfProbability
+        return minimizing(problem, partial(of_probability, rises=self.rises, gamma=self.exponent()))
 
-        gamma = self.exponent()
-        return minimizing(problem, lambda dtype: OfProbability(likelihood(problem, dtype), self.rises, gamma))
+
+def of_probability(problem: ChainProblem, dtype: type, rises: bool, gamma: float) -> Any:
+    """The objective: 1 / p if it ``rises``, else −p, with p ∝ exp(γ · score)."""
+    from loglin.objectives.sentences import OfProbability
+
+    return OfProbability(likelihood(problem, dtype), rises, gamma)

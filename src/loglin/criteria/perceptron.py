@@ -52,7 +52,7 @@ class Perceptron(Initialized):
 
 
 def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training data") -> Any:
-    """Run perceptron(epochs, report, averaged) to its end; the value is the number of mistakes in the last epoch.
+    """Run perceptron(epochs, report, averaged, stage) to its end; the value is the mistakes of the last epoch.
 
     It has converged only where an epoch met no mistake: from then on weights would never move.
     """
@@ -61,6 +61,9 @@ def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training
     from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining
 
     reporter, first, mistakes_met = run.reporter, len(run.reporter.iterations), 0.0
+    stage = reporter.stage()
+    if stage.ended:
+        return stage.outcome
     stop = Stop(LIMIT, f"max_iter = {run.max_iter} epochs were done")
 
     def report(epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
@@ -76,9 +79,9 @@ def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training
         stop = asked or stop
         return asked is not None
 
-    weights = perceptron(run.max_iter, report, averaged)
+    weights = perceptron(run.max_iter, report, averaged, stage)
     iterations = reporter.since(first)
-    return Result(weights, mistakes_met, stop, stop.kind == CONVERGED, iterations, len(iterations))
+    return stage.end(Result(weights, mistakes_met, stop, stop.kind == CONVERGED, iterations, len(iterations)))
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _partly_trained(iterations: int, p: ChainProblem, run: Run) -> np.ndarray:
     from loglin.optimize.run import Run
 
     few = Run(warm_start=False, dtype="float32", max_iter=max(iterations, 1), reporter=run.reporter.quietly())
-    return fit_weights(true_steps(p), p.penalties, few).weights
+    return fit_weights(p.objective(true_steps), p.penalties, few).weights
 
 
 def _likely_mistakes(p: ChainProblem, true: Any, weights: np.ndarray, threshold: float) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Defaults, Way
@@ -46,15 +47,15 @@ class Pseudolikelihood(Initialized):
                 "or nota=none"
             )
         kind = {"all": "all-neighbors", "one": "one-neighbor"}[self.nota]
-        return minimizing(problem, whole_sentences(problem, kind))
+        return minimizing(problem, partial(whole_sentences, kind=kind))
 
     def _way_of_true_neighbors(self, problem: ChainProblem) -> Way:
         from loglin.optimize.minimize import minimize
 
-        penalties, make = held_ngrams(problem, self.bigram_penalty), true_steps(problem, behind=True)
+        penalties, make = held_ngrams(problem, self.bigram_penalty), problem.objective(partial(true_steps, behind=True))
 
         def solve(first: np.ndarray | None, run: Run) -> Any:
-            if first is None and run.warm_start and run.optimizer == "auto":
+            if first is None and run.warm_start and run.optimizer == "auto" and problem.parts is None:
                 first = untied_start(make, penalties, run)
             return minimize(make, penalties, run, first, problem.feature_name)
 
@@ -90,7 +91,9 @@ def untied_start(make: Callable[[type], Any], penalties: Penalties, run: Run) ->
     objective = make(np.float32)
     learner, tied = objective.model.learner(run.seed), objective.tied
     try:
-        found = learner.warm_start(penalties.l1[tied], penalties.l2[tied], lambda epoch, loss: run.reporter.check())
+        stage = run.reporter.stage()
+        strengths, check = (penalties.l1[tied], penalties.l2[tied]), lambda epoch, loss: run.reporter.check()
+        found = stage.outcome if stage.ended else stage.end(learner.warm_start(*strengths, check, stage=stage))
     except StopTraining:
         return None
     uses = np.bincount(tied, minlength=objective.n_features)

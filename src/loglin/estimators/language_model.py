@@ -14,7 +14,7 @@ from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
 from loglin.estimators.given import again
-from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
+from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
 from loglin.features.words import END, UNKNOWN, RunningText
 from loglin.generative.predictor import Predictor, Vote
 from loglin.models.cache import CacheModel
@@ -82,6 +82,8 @@ class LanguageModel(WithCriterion, Estimator):
         "conjugate-gradient" (docs/optimizers.md).
     dev : held-out text; training stops when the log-probability of its tokens no longer rises.
     warm_start : continue from the weights of the last fit.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     structure = "history"
@@ -107,6 +109,8 @@ class LanguageModel(WithCriterion, Estimator):
         optimizer: str = "auto",
         dev: Lines | None = None,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.criterion = criterion
         self.features = features
@@ -126,6 +130,8 @@ class LanguageModel(WithCriterion, Estimator):
         self.optimizer = optimizer
         self.dev = dev
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     # ------------------------------------------------------------------ training
 
@@ -144,6 +150,7 @@ class LanguageModel(WithCriterion, Estimator):
             raise LoglinError(f"criterion {chosen.name} counts, and has no iterations to choose from; leave out dev")
         return chosen, options, self.new_run(chosen, 0.0, self.max_iter, tol=self.tol, dtype="float64")
 
+    @keeping_state
     def fit(self, text: Lines, y: object = None, start: Predictor | None = None) -> LanguageModel:
         """Learn from a text; ``start`` is a log-linear language model whose weights training begins with."""
         began = time.perf_counter()

@@ -22,7 +22,7 @@ from loglin.estimators.candidates import CandidateLists, of_new_examples, of_tra
 from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, single
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
-from loglin.estimators.parameters import WithCriterion, check_kinds
+from loglin.estimators.parameters import WithCriterion, check_kinds, keeping_state
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
@@ -74,6 +74,8 @@ class MaxEnt(WithCriterion, Classifier):
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}.
     optimizer : as for ``Tagger``.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     structure = "local"
@@ -103,6 +105,8 @@ class MaxEnt(WithCriterion, Classifier):
         dtype: str = "auto",
         class_weight: Mapping | None = None,
         optimizer: str = "auto",
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.criterion = criterion
         self.settings = settings
@@ -126,9 +130,12 @@ class MaxEnt(WithCriterion, Classifier):
         self.dtype = dtype
         self.class_weight = class_weight
         self.optimizer = optimizer
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     # ------------------------------------------------------------------ training
 
+    @keeping_state
     def fit(
         self,
         X: Any,

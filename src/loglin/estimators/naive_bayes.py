@@ -17,10 +17,11 @@ from loglin.errors import LoglinError
 from loglin.estimators.classifier import Classifier, is_matrix
 from loglin.estimators.given import are_texts, classes_of
 from loglin.estimators.maxent import MaxEnt
-from loglin.estimators.parameters import by_label, check_kinds, plain
+from loglin.estimators.parameters import CHECKPOINT, by_label, check_kinds, keeping_state, opened, plain
 from loglin.features.design import Design
 from loglin.generative import naive_bayes
 from loglin.models.chain import Model
+from loglin.optimize.reporter import Reporter
 from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
@@ -43,6 +44,8 @@ class NaiveBayes(Classifier):
         instead, from the counted model (Klein and Manning 2002).
     min_count : attributes (of lists or dicts) seen less often are left out.
     max_iter, tol : of the conditional objective.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     def __init__(
@@ -56,6 +59,8 @@ class NaiveBayes(Classifier):
         max_iter: int = 500,
         tol: float = 1e-6,
         threads: int | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.kind = kind
         self.alpha = alpha
@@ -65,6 +70,8 @@ class NaiveBayes(Classifier):
         self.max_iter = max_iter
         self.tol = tol
         self.threads = threads
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     fit_intercept = True  # log P(c) is one
 
@@ -74,6 +81,7 @@ class NaiveBayes(Classifier):
         tags.classifier_tags.poor_score = True  # on real-valued clusters, which are no counts
         return tags
 
+    @keeping_state
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Count, or with the conditional objective count and then optimize."""
         check_kinds(self)
@@ -103,11 +111,11 @@ class NaiveBayes(Classifier):
             joint=True,
             unpenalized=self._intercepts(extractor),
         )
-        run = Run(max_iter=self.max_iter, tol=self.tol)
+        run = Run(max_iter=self.max_iter, tol=self.tol, reporter=Reporter(checkpoint=opened(self)))
         with run.reporter.listening():
             model = fit(problem, chosen, run)
             model.record["texts"] = not is_matrix(X) and are_texts(X)
-            model.record["options"] = {k: plain(v) for k, v in self.get_params().items()}
+            model.record["options"] = {k: plain(v) for k, v in self.get_params().items() if k not in CHECKPOINT}
             self._adopt(model)
         return self
 

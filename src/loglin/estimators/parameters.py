@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.criteria.criterion import Criterion
+    from loglin.optimize.checkpoint import Checkpoint
     from loglin.optimize.record import Iteration
     from loglin.optimize.run import Run
 
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
-UNSAVED = ("callbacks", "dev", "features", "threads")  # functions, data, and what is of the machine, not of the model
+CHECKPOINT = ("checkpoint", "checkpoint_every")
+UNSAVED = ("callbacks", "dev", "features", "threads", *CHECKPOINT)  # functions, data, and what is of the machine
 
 
 class Estimator:
@@ -88,6 +90,38 @@ def require_fitted(estimator: Any) -> None:
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
             "using this estimator."
         )
+
+
+def opened(estimator: Any) -> Checkpoint | None:
+    """The checkpoint that an estimator names; None: it has none."""
+    from loglin.optimize.checkpoint import Checkpoint
+
+    given = estimator.checkpoint
+    return given if given is None or isinstance(given, Checkpoint) else Checkpoint(given, estimator.checkpoint_every)
+
+
+Fit = TypeVar("Fit", bound=Callable)
+
+
+def keeping_state(fit: Fit) -> Fit:
+    """A method that trains: all that is trained in it shares the checkpoint, which is removed when it has returned.
+
+    A ``Checkpoint`` that was given in the place of a file's name is its owner's to remove.
+    """
+
+    @wraps(fit)
+    def kept(self: Any, *given: Any, **more: Any) -> Any:
+        name, checkpoint = self.checkpoint, opened(self)
+        self.checkpoint = checkpoint
+        try:
+            found = fit(self, *given, **more)
+            if checkpoint is not None and checkpoint is not name:
+                checkpoint.remove()
+            return found
+        finally:
+            self.checkpoint = name
+
+    return kept  # type: ignore[return-value]
 
 
 class _WithCriteria:
@@ -174,7 +208,7 @@ class WithCriterion:
         check_optimizer(self.optimizer, chosen, l1)
         check_threads(self.threads)
         most = chosen.defaults.max_iter if max_iter is None else max_iter
-        return Run(self.optimizer, most, reporter=Reporter(self._call), **given)
+        return Run(self.optimizer, most, reporter=Reporter(self._call, checkpoint=opened(self)), **given)
 
     def _call(self, iteration: Iteration, learned: Any) -> None:
         for callback in self.callbacks or ():

@@ -15,7 +15,7 @@ from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
 from loglin.estimators.given import again, listed
-from loglin.estimators.parameters import Estimator, WithCriterion, require_fitted
+from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.trees import evaluate_trees
 from loglin.features.read import NAMED_GRAMMARS
@@ -60,6 +60,8 @@ class Parser(WithCriterion, Estimator):
     threads : default all cores; the weights are the same for any number.
     memory : bytes that the chart of a sentence may take; longer sentences are flagged, not parsed.
     callbacks : functions called with every ``Iteration``.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     structure = "forest"
@@ -87,6 +89,8 @@ class Parser(WithCriterion, Estimator):
         optimizer: str = "auto",
         dev: Iterable[Tree | str] | None = None,
         warm_start: bool = False,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.criterion = criterion
         self.template = template
@@ -108,9 +112,12 @@ class Parser(WithCriterion, Estimator):
         self.optimizer = optimizer
         self.dev = dev
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     # ------------------------------------------------------------------ training
 
+    @keeping_state
     def fit(
         self,
         trees: Iterable[Tree | str | Sequence[str]],

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from loglin.errors import LoglinError
 from loglin.estimators.given import label_sequences, sentences_of
+from loglin.estimators.parameters import opened
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
 from loglin.training.selection import Selection, check_grid, select, separated
@@ -50,10 +51,15 @@ def select_tagger(
     def accuracy(model: Model) -> float:
         return tried[-1].evaluate_unsupervised(*gold).telling_accuracy  # type: ignore[misc]
 
+    name, tagger.checkpoint = tagger.checkpoint, opened(tagger)  # one for all trials
     try:
         found = select(grid, train, None if gold is None else accuracy)
     except KeyboardInterrupt:
         if trained := [one.model_ for one in tried if hasattr(one, "model_")]:
             tagger._adopt(max(trained, key=lambda model: model.record["held_criterion"]))
         raise
+    finally:
+        shared, tagger.checkpoint = tagger.checkpoint, name
+    if shared is not None and shared is not name:
+        shared.remove()
     return tried[found.trials.index(found.selected)], found

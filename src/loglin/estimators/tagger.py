@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +24,13 @@ from loglin.estimators.given import (
     pair_of,
     sentences_of,
 )
-from loglin.estimators.parameters import Estimator, WithCriterion, by_label, require_fitted
+from loglin.estimators.parameters import Estimator, WithCriterion, by_label, keeping_state, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 
 if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger that is loaded needs none of it
     from loglin.corpus.labels import PartialColumn
+    from loglin.corpus.shards import Source
     from loglin.criteria.criterion import Criterion
     from loglin.decoding.reasons import Entity, Explanation
     from loglin.evaluation.induced import TaggingReport
@@ -86,6 +88,8 @@ class Tagger(WithCriterion, Estimator):
     constrain : "bio", "iobes", …: predict legal label sequences only.
     dtype : "auto", "float32" or "float64".
     label_weights : {label: weight}; a sentence counts as the mean weight of its labels.
+    checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
+        then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     """
 
     structure = "chain"
@@ -120,6 +124,8 @@ class Tagger(WithCriterion, Estimator):
         settings: Mapping | None = None,
         optimizer: str = "auto",
         neighborhood: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
     ):
         self.criterion = criterion
         self.template = template
@@ -148,6 +154,8 @@ class Tagger(WithCriterion, Estimator):
         self.settings = settings
         self.optimizer = optimizer
         self.neighborhood = neighborhood
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
 
     # ------------------------------------------------------------------ training
 
@@ -182,45 +190,78 @@ class Tagger(WithCriterion, Estimator):
         precise = {"tol": self.chosen_tol, "dtype": self.dtype, "certify": self.certify}
         return self.new_run(chosen, self.l1, self.max_iter, seed=self.seed, **precise)
 
+    @keeping_state
     def fit(
         self,
-        X: Iterable | Corpus,
+        X: Iterable | Corpus | str | os.PathLike | Source,
         y: Iterable[Sequence | None] | Column | PartialColumn | None = None,
         sample_weight: Sequence[float] | None = None,
         start: Model | None = None,
+        *,
+        work_dir: str | os.PathLike | None = None,
+        memory: int | str | None = None,
+        client: Any = None,
     ) -> Tagger:
         """Learn from sentences and their labels; a label may be None or a set of labels.
 
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
+
+        X may also name files of tagged text, by a name, a pattern or a list of names, or be sentences that can be
+        iterated over again, with ``work_dir``: then the corpus is prepared in that folder and trained on shard by
+        shard, as large as ``memory`` allows ("2GB"), in this process or by the workers of the Dask ``client``
+        (docs/scale.md).
         """
         from loglin.estimators.strength import chosen_strength
-        from loglin.estimators.warn import warn_of_end
+        from loglin.estimators.tagger_shards import are_shards, sharded_problem
         from loglin.problems.penalties import numbers_of
-        from loglin.training.fit import fit, require
+        from loglin.training.fit import require
 
         self.check()
         chosen = self.chosen_criterion()
-        run, X, y = self._new_run(chosen), sentences_of(X), label_sequences(y)
+        run = self._new_run(chosen)
+        if are_shards(X, y, work_dir, memory, client):
+            if sample_weight is not None:
+                raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
+            with sharded_problem(self, X, y, work_dir, memory, client) as problem:
+                return self._trained(problem, chosen, run, getattr(start, "model_", start))
+        X, y = sentences_of(X), label_sequences(y)
         start = getattr(start, "model_", start)
         if sample_weight is not None:
             sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
         problem = self.problem(X, y, sample_weight)
-        if start is None and self.warm_start:
-            start = getattr(self, "model_", None)
-        require(problem, chosen, start)
+        require(problem, chosen, self._start(start))
         began = time.perf_counter()
         strength = chosen_strength(self, chosen, run, X, y, sample_weight)
         chosen_in = time.perf_counter() - began
         if strength is not None:
             problem = problem.with_l2(strength.l2)
+        more = {} if strength is None else strength.record()
+        return self._trained(problem, chosen, run, start, chosen_in, more)
+
+    def _start(self, start: Model | None) -> Model | None:
+        return getattr(self, "model_", None) if start is None and self.warm_start else start
+
+    def _trained(
+        self,
+        problem: ChainProblem,
+        chosen: Criterion,
+        run: Run,
+        start: Model | None,
+        chosen_in: float = 0.0,
+        more: Mapping = MappingProxyType({}),
+    ) -> Tagger:
+        """Solve a problem; choosing its l2 took so many seconds, and the record says ``more`` of it."""
+        from loglin.estimators.warn import warn_of_end
+        from loglin.training.fit import fit
+
         held_out = None
         if self.dev is not None and not self.hides_labels:
             held_out = self.held_out(problem.extractor, problem.labels, *pair_of(self.dev, "dev"))
         with run.reporter.listening():
-            model = fit(problem, chosen, run, start, held_out)
+            model = fit(problem, chosen, run, self._start(start), held_out)
             model.record["train_seconds"] += chosen_in
-            model.record |= {} if strength is None else strength.record()
+            model.record |= more
             model.record["options"] = self.saved_parameters(chosen) | self._saved(problem.extractor)
             if self.features is not None:
                 model.record["feature_function"] = True

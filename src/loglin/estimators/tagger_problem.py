@@ -47,7 +47,7 @@ def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     """Refuse wrong parameters before any data are read."""
     check_like(tagger.like)
     check_whole("min_count", tagger.min_count, 1)
-    _options(tagger, chosen, None)
+    options_of(tagger, chosen, None)
     if tagger.like is not None and hides_labels(chosen):
         raise LoglinError(
             f"criterion {chosen.name} learns from hidden labels, which {tagger.like} cannot; leave it out"
@@ -60,7 +60,7 @@ def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | 
     """The training problem of sentences and labels."""
     chosen = tagger.chosen_criterion()
     sentences, y = sentences_of(X), label_sequences(y)
-    options = _options(tagger, chosen, sample_weight)
+    options = options_of(tagger, chosen, sample_weight)
     extractor = _new_extractor(tagger, sentences, chosen)
     design = extractor.fit(tagger.input_of(extractor, sentences), tagger.min_count)
     lengths = np.diff(design.offsets).tolist()
@@ -86,7 +86,8 @@ def held_out_of(tagger: Tagger, extractor: Any, labels: list, X: Any, y: Any) ->
     return HeldOutLabels(design, certain, names, tagger.dev_metric, threads=tagger.threads)
 
 
-def _options(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
+def options_of(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
+    """Penalties, order and features as a tagger's parameters say."""
     return ChainOptions(
         l1=tagger.l1,
         l2=first_l2(chosen, tagger.l2),

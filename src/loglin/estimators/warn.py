@@ -21,4 +21,4 @@ def warn_of_end(model: Model | ParserModel) -> None:
     if reason:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+        warnings.warn(reason, ConvergenceWarning, stacklevel=4)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Callable
 from functools import lru_cache
 
 from loglin.errors import LoglinError
@@ -117,6 +118,15 @@ def match(pattern: str, word: str) -> str:
 def ascii_lower(word: str) -> str:
     """The word with A to Z in lower case, and no other letter."""
     return word.translate(_ASCII_LOWER)
+
+
+# What a template with like=wapiti has in place of %X, %t, %m and %M.
+OF_WAPITI: dict[str, Callable[..., str]] = {
+    "ascii-lower": ascii_lower,
+    "byte-test": lambda word, pattern: test(pattern, word),
+    "byte-match": lambda word, pattern: match(pattern, word),
+    "byte-match-lower": lambda word, pattern: ascii_lower(match(pattern, word)),
+}
 
 
 def _bytes_of(word: str) -> str:

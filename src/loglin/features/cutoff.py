@@ -23,6 +23,14 @@ def cut_off(
     ``by_value``, a place counts as the attribute's value there. ``always`` marks attributes that stay: an intercept,
     without which a rare class would score 0, above others.
     """
+    keep = counts(index, design, allowed, by_value) >= cutoff
+    if always is not None:
+        keep[: len(index.labels)] |= np.repeat(always, np.diff(index.ptr))
+    return index.selected(keep)
+
+
+def counts(index: FeatureIndex, design: Design, allowed: np.ndarray, by_value: bool = False) -> np.ndarray:
+    """In how many places of a design each feature fires: (features,)."""
     L = index.n_labels
     token, label = np.nonzero(allowed)
     step = ~first_tokens(design.offsets)  # no step into a first token
@@ -35,10 +43,7 @@ def cut_off(
     if len(index.triples):
         _, triple = _grams(pair_token, pair, second, allowed, L, 2)
         triples = np.bincount(triple, minlength=L**3)[index.triples]
-    keep = np.concatenate([unigrams, bigrams, pairs, triples]) >= cutoff
-    if always is not None:
-        keep[: len(unigrams)] |= np.repeat(always, np.diff(index.ptr))
-    return index.selected(keep)
+    return np.concatenate([unigrams, bigrams, pairs, triples])
 
 
 def _grams(token, gram, has, allowed: np.ndarray, L: int, distance: int) -> tuple[np.ndarray, np.ndarray]:

@@ -52,14 +52,35 @@ class TemplateExtractor:
     def fit(self, corpus: Corpus, min_count: int = 1, fold: bool = True) -> Design:
         """Number the attributes of ``corpus`` and return its design."""
         self.check_columns(corpus)
+        original, corpus = corpus, self._fit_known(corpus)
+        fitted = self._factorized(self.views.fit(corpus), corpus)
+        self.number(fitted, min_count)
+        return self._assembled(fitted, original, corpus, fold)
+
+    def number(self, fitted: list[Fitted], min_count: int = 1) -> None:
+        """Number the attributes that are seen often enough, of every template whose keys were counted."""
         self.tables, self.same, self._plans, self._lookups, self._shared = [], {}, {}, {}, None
         self.__dict__.pop("_multiple", None)
-        original, corpus = corpus, self._fit_known(corpus)
-        places = self._placed(self.views.fit(corpus), corpus.offsets)
-        fitted = [self._factorized(template, places, corpus) for template in self.observed_templates]
         self.n_attributes = self._number(fitted, "unigram", min_count)
         self.n_bigram_attributes = self._number(fitted, "bigram", min_count)
         self.tables = [f.table for f in fitted]
+
+    def factorized(self, corpus: Corpus) -> list[Fitted]:
+        """The distinct keys of every template in a part of the training corpus, whose values are known."""
+        self.check_columns(corpus)
+        return self._factorized(self.views.transform(corpus), corpus)
+
+    def part(self, corpus: Corpus) -> Design:
+        """The design of a part of the training corpus, as ``fit`` makes it of the whole; attributes are numbered."""
+        fitted = self.factorized(corpus)
+        for f, table in zip(fitted, self.tables, strict=True):
+            ids = np.empty(len(f.keys), np.int32)
+            table.find(f.keys, ids)
+            f.numbers = np.append(self._attributes(f.template.kind, ids), np.int32(-1))
+        return self._assembled(fitted, corpus, corpus, True)
+
+    def _assembled(self, fitted: list[Fitted], original: Corpus, corpus: Corpus, fold: bool) -> Design:
+        """The design of a corpus whose templates are factorized and numbered."""
         unigrams = [f for f in fitted if f.template.kind == "unigram" and not _is_multiple(f.template)]
         heads, folded = fold_templates(unigrams, corpus.n_tokens) if fold else (None, set())
         rest = [f for f in unigrams if f.template not in folded]
@@ -70,7 +91,13 @@ class TemplateExtractor:
         bigrams = [f.numbers[f.ids] for f in fitted if f.template.kind == "bigram"]
         return self._design(original, tokens, _incidence(bigrams, corpus.n_tokens), heads)
 
-    def _factorized(self, template: Template, places: Padded, corpus: Corpus) -> Fitted:
+    def _factorized(self, columns: np.ndarray, corpus: Corpus) -> list[Fitted]:
+        """Every template's distinct keys, not yet numbered."""
+        self._plans = {}
+        places = self._placed(columns, corpus.offsets)
+        return [self._distinct(template, places, corpus) for template in self.observed_templates]
+
+    def _distinct(self, template: Template, places: Padded, corpus: Corpus) -> Fitted:
         """A template's distinct keys, not yet numbered."""
         keys, tool = self._keys(template, places, corpus), self.templates.tool
         if template.kind == "bigram" and tool is not None and not tool.counts_first:

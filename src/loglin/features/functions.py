@@ -11,9 +11,6 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from loglin.features import bytewise
-from loglin.features.patterns import compile_pattern
-
 
 def identity(word: str) -> str:
     return word
@@ -74,24 +71,20 @@ FUNCTIONS: dict[str, tuple[Callable, int]] = {
     "rare": (nothing, 1),
 }
 
-# What a template with like=wapiti has in place of %X, %t, %m and %M.
-_BYTEWISE: dict[str, Callable[..., str]] = {
-    "ascii-lower": bytewise.ascii_lower,
-    "byte-test": lambda word, pattern: bytewise.test(pattern, word),
-    "byte-match": lambda word, pattern: bytewise.match(pattern, word),
-    "byte-match-lower": lambda word, pattern: bytewise.ascii_lower(bytewise.match(pattern, word)),
-}
-
 
 def evaluate(name: str, arguments: tuple, word: str) -> str | list[str]:
     """The value of a function; ``t`` and ``m`` are Wapiti's test and match, ``M`` lower-cased, ``if`` a test."""
-    if name in _BYTEWISE:
-        return _BYTEWISE[name](word, *arguments)
+    if name in FUNCTIONS:
+        return FUNCTIONS[name][0](word, *arguments)
     if name in ("t", "if", "m", "M"):
+        from loglin.features.patterns import compile_pattern
+
         found = compile_pattern(arguments[0]).found(word)
         if name == "t":
             return str(found is not None).lower()
         if found is None:
             return ""
         return "true" if name == "if" else found if name == "m" else found.lower()
-    return FUNCTIONS[name][0](word, *arguments)
+    from loglin.features.bytewise import OF_WAPITI
+
+    return OF_WAPITI[name](word, *arguments)

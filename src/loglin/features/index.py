@@ -69,6 +69,22 @@ class FeatureIndex:
             self.triples[triples],
         )
 
+    def local(self, attributes: np.ndarray, bigrams: np.ndarray) -> tuple[FeatureIndex, np.ndarray]:
+        """The index of some attributes alone, given by their numbers, and where its weights stand in all weights."""
+        sizes = np.cumsum(self.sizes)
+        places = [_ranges(self.ptr, attributes), sizes[0] + _ranges(self.bigram_ptr, bigrams)]
+        places.append(np.arange(sizes[1], sizes[3]))
+        index = FeatureIndex(
+            self.n_labels,
+            np.concatenate([[0], np.cumsum(np.diff(self.ptr)[attributes])]),
+            self.labels[places[0]],
+            np.concatenate([[0], np.cumsum(np.diff(self.bigram_ptr)[bigrams])]),
+            self.bigram_pairs[places[1] - sizes[0]],
+            self.pairs,
+            self.triples,
+        )
+        return index, np.concatenate(places)
+
     def transitions(self, weights: np.ndarray) -> np.ndarray:
         """Label bigram weights as a matrix (labels, labels), zero where there is none."""
         matrix = np.zeros(self.n_labels**2)
@@ -118,38 +134,72 @@ class Everything:
         return cls(np.full(sizes[0], wanted), np.full(sizes[1], wanted), wanted, wanted)
 
 
+@dataclass
+class Observed:
+    """Which features a corpus, or a part of it, shows."""
+
+    bits: np.ndarray  # (attributes, bytes) uint8: the labels seen with each attribute
+    pairs: np.ndarray  # label bigrams, sorted
+    bigrams: np.ndarray  # attribute·L² + pair of bigram attributes, distinct
+    triples: np.ndarray  # label trigrams, sorted
+
+    @classmethod
+    def of(cls, design: Design, gold: Gold, everything: Everything, order: int) -> Observed:
+        """The features of a design, without label n-grams that are wanted in any case."""
+        bits = _attribute_bits(design, gold.possible(), gold.n_labels, everything.attributes)
+        step = np.flatnonzero(~first_tokens(design.offsets))  # no step into a first token
+        pairs = keys = triples = np.empty(0, np.int64)
+        if len(step) and not (everything.pairs and everything.bigrams.all()):
+            pairs, keys = _observed_pairs(design, gold, step)
+        if order == 2 and not everything.triples:
+            inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
+            triples = _observed_triples(gold, step[inside])
+        return cls(bits, pairs, keys, triples)
+
+    def add(self, other: Observed) -> None:
+        """Take in what another part of the corpus shows."""
+        self.bits |= other.bits
+        self.pairs, self.triples = np.union1d(self.pairs, other.pairs), np.union1d(self.triples, other.triples)
+        self.bigrams = np.union1d(self.bigrams, other.bigrams)
+
+    def index(self, n_labels: int, everything: Everything, transitions: bool, order: int) -> FeatureIndex:
+        """The index of these features and of those that are wanted in any case."""
+        L, keys = n_labels, self.bigrams
+        ptr = np.zeros(len(self.bits) + 1, np.int64)
+        kernels.count_bits(self.bits, ptr)
+        labels = np.empty(ptr[-1], np.uint16)
+        kernels.list_bits(self.bits, labels)
+        pairs = self.pairs if transitions else np.empty(0)
+        if transitions and everything.pairs:
+            pairs = np.arange(L * L)
+        if everything.bigrams.any():
+            full = np.flatnonzero(everything.bigrams)[:, None] * (L * L) + np.arange(L * L)
+            keys = np.unique(np.concatenate([keys, full.ravel()]))
+        triples = np.arange(L**3) if everything.triples and order == 2 else self.triples
+        return FeatureIndex(
+            L,
+            ptr,
+            labels,
+            np.searchsorted(keys // (L * L), np.arange(len(everything.bigrams) + 1)),
+            (keys % (L * L)).astype(np.int32),
+            pairs.astype(np.int32),
+            triples,
+        )
+
+
 def build_index(
     design: Design, gold: Gold, all_features: Everything | bool, transitions: bool, order: int
 ) -> FeatureIndex:
     """Index the features of a training design."""
     everything = all_features if isinstance(all_features, Everything) else Everything.of(design, all_features)
-    L, possible = gold.n_labels, gold.possible()
-    bits = _attribute_bits(design, possible, L, everything.attributes)
-    ptr = np.zeros(len(bits) + 1, np.int64)
-    kernels.count_bits(bits, ptr)
-    labels = np.empty(ptr[-1], np.uint16)
-    kernels.list_bits(bits, labels)
-    step = np.flatnonzero(~first_tokens(design.offsets))  # no step into a first token
-    pairs, keys = np.arange(L * L if transitions else 0), np.empty(0, np.int64)
-    if len(step) and not (everything.pairs and everything.bigrams.all()):
-        seen, keys = _observed_pairs(design, gold, step)
-        pairs = pairs if everything.pairs or not transitions else seen
-    if everything.bigrams.any():
-        full = np.flatnonzero(everything.bigrams)[:, None] * (L * L) + np.arange(L * L)
-        keys = np.unique(np.concatenate([keys, full.ravel()]))
-    triples = np.empty(0, np.int64)
-    if order == 2:
-        inside = np.flatnonzero(np.diff(step, prepend=-9) == 1)
-        triples = np.arange(L**3) if everything.triples else _observed_triples(gold, step[inside])
-    return FeatureIndex(
-        L,
-        ptr,
-        labels,
-        np.searchsorted(keys // (L * L), np.arange(design.n_bigram_attributes + 1)),
-        (keys % (L * L)).astype(np.int32),
-        pairs.astype(np.int32),
-        triples,
-    )
+    return Observed.of(design, gold, everything, order).index(gold.n_labels, everything, transitions, order)
+
+
+def _ranges(ptr: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """The places of all entries of some lists: ptr[l] … ptr[l + 1] − 1 of each."""
+    lengths = np.diff(ptr)[lists]
+    starts = ptr[lists] - np.cumsum(lengths) + lengths
+    return np.repeat(starts, lengths) + np.arange(lengths.sum())
 
 
 def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everything: np.ndarray) -> np.ndarray:

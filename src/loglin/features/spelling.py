@@ -46,7 +46,7 @@ _LOWER = np.zeros(kernels.POINTS, np.uint32)
 def _learn(words: Vocabulary) -> None:
     """Fill in the tables for the characters of words."""
     new = kernels.new_characters(words.blob, _FLAGS)
-    for point in np.unique(new).tolist() if len(new) else ():
+    for point in sorted(set(new.tolist())):  # np.unique would import numpy.ma, for 4 ms
         character = chr(point) if point < 0x110000 else "\ufffd"
         lower, category = character.lower(), unicodedata.category(character)
         irregular = len(lower) != 1 or character == "Σ"

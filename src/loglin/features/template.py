@@ -25,10 +25,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from loglin.errors import LoglinError
-from loglin.features.bytewise import compile_bytes
 from loglin.features.functions import FUNCTIONS
 from loglin.features.like import TOOLS, Tool
-from loglin.features.patterns import compile_pattern
 
 LARGEST = 1_000_000_000  # number that an argument or an option may be
 
@@ -238,6 +236,8 @@ def _parse_item(match: re.Match, place: str, tool: Tool | None = None) -> Item:
     if tool is not None:
         function = tool.function(match[1], offset, match[0], place)
         if tool.functions is not None:
+            from loglin.features.bytewise import compile_bytes
+
             return Item(offset, column, function, _pattern_of(match, fields[2:], place, compile_bytes))
     function, arguments = parse_function(match, fields[2:], offset, place, FUNCTIONS)
     if function == "edge" and offset == 0:
@@ -256,6 +256,8 @@ def parse_function(
     if abs(offset) > 100:
         raise LoglinError(f"{place}: {match[0]!r} looks {abs(offset)} tokens away; offsets go from -100 to 100")
     if name in ("t", "m", "M", "if"):
+        from loglin.features.patterns import compile_pattern
+
         return name, _pattern_of(match, fields, place, compile_pattern)
     name = "lower" if name == "X" else name
     if name not in functions:

@@ -6,7 +6,7 @@ that training did not see is -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -39,12 +39,35 @@ class Views:
 
     def fit(self, corpus: Corpus) -> np.ndarray:
         """Number the values of every view and return the codes of all tokens, (views, tokens) int32."""
+        columns = corpus.columns
+        counts = {c: np.bincount(columns[c].codes, minlength=len(columns[c].vocabulary)) for c in self.counted_columns}
+        of_values = self.learn([column.vocabulary for column in columns], counts)
+        first = first_tokens(corpus.offsets)
+        codes = []
+        for view, values in zip(self.order, of_values, strict=True):
+            column = columns[view[0]].codes
+            by_place = view[1] in ("signature", "word")
+            codes.append(column if values is None else values[2 * column + first if by_place else column])
+        return _stack(codes, corpus.n_tokens)
+
+    def learn(self, columns: Sequence[Vocabulary], counts: Mapping[int, np.ndarray]) -> list[np.ndarray | None]:
+        """Number the values of every view of these columns' values, and return what each makes of them.
+
+        ``counts`` has how often each value of the ``counted_columns`` occurs. What is returned are codes, (values,), of
+        %signature and %word (2·values,): inside a sentence and as its first word; None: a view whose codes are the
+        column's own.
+        """
         self._compiled = {}
-        codes = _stack([self._fit(view, corpus) for view in self.order], corpus.n_tokens)
+        codes = [self._learn(view, columns[view[0]], counts) for view in self.order]
         for view in self.order if len(self.symbols) else ():
             new = Vocabulary.of(dict.fromkeys(self._seen_outside(view)))
             self.vocabularies[view], _ = self.vocabularies[view].merged(new)
         return codes
+
+    @property
+    def counted_columns(self) -> list[int]:
+        """The columns of which a view asks how often values occur."""
+        return sorted({column for column, function, _ in self.order if function in ("rare", "word")})
 
     def outside(self, view: View) -> np.ndarray:
         """The codes of what the view makes of the symbols of places outside a sentence: (symbols,) int32."""
@@ -53,29 +76,27 @@ class Views:
     def _seen_outside(self, view: View) -> list[str]:
         return [str(evaluate(view[1], view[2], symbol)) for symbol in self.symbols]
 
-    def _fit(self, view: View, corpus: Corpus) -> np.ndarray:
-        column, function = corpus.columns[view[0]], view[1]
+    def _learn(self, view: View, values: Vocabulary, counts: Mapping[int, np.ndarray]) -> np.ndarray | None:
+        function, column = view[1], Column(np.arange(len(values), dtype=np.int32), values)
         if function in ("rare", "word"):
-            counts = np.bincount(column.codes, minlength=len(column.vocabulary))
-            often = np.flatnonzero(counts >= view[2][0])
-            self.common[view] = Vocabulary.of(column.vocabulary[c] for c in often.tolist())
+            often = np.flatnonzero(counts[view[0]] >= view[2][0])
+            self.common[view] = Vocabulary.of(values[c] for c in often.tolist())
         if function == "x":
-            self.vocabularies[view] = column.vocabulary
-            return column.codes
+            self.vocabularies[view] = values
+            return None
         if function == "ngrams":
-            self.vocabularies[view] = distinct_ngrams(view[2], column.vocabulary)
-            return column.codes  # a placeholder: its attributes are lists per token
+            self.vocabularies[view] = distinct_ngrams(view[2], values)
+            return None  # a placeholder: its attributes are lists per token
         if function in ("edge", "if", "rare"):
             one = {"edge": EMPTY, "if": Vocabulary.of(["true"]), "rare": Vocabulary.of(["rare"])}
             self.vocabularies[view] = one[function]
             return self.codes(view, column)
         if function in ("signature", "word"):
             derived = encode_strings(self._signed(view, column))
-            self.vocabularies[view] = derived.vocabulary
-            return derived.codes[2 * column.codes + first_tokens(corpus.offsets)]
-        derived = encoded(values_of(*view[1:], column.vocabulary))
+        else:
+            derived = encoded(values_of(*view[1:], values))
         self.vocabularies[view] = derived.vocabulary
-        return derived.codes[column.codes]
+        return derived.codes
 
     def of_values(self, number: int, values: Vocabulary, outside: int = 0) -> np.ndarray:
         """The codes that a column's views have for every value, -1 where unknown: (views, values + outside) int32.

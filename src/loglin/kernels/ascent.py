@@ -20,15 +20,18 @@ import numpy as np
 from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import REORDER, kernel, record
 from loglin.kernels.rows import add_row, put_row, square_rows
+from loglin.kernels.second import exp_trigrams
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 from loglin.kernels.stochastic import exp_transitions, move_tokens
 
 u8 = np.uint64
 LONGEST = 0.9  # share of the way that a visit goes at most
-FRESH = 2  # exp of the label bigrams' weights is renewed when this times the tokens met since is at least L
+FRESH = (
+    2  # exp of the weights of label bigrams and trigrams is renewed when this times the tokens met since is at least L
+)
 NOTHING = 1e-6  # a gap too small to move for
 FARTHEST = 1 << 30  # places counted before those of features are forgotten, as they are 32 bits wide
-TRANSITION_STEP = 0.1  # of label bigrams for which there is no room in every sentence
+TRANSITION_STEP = 0.1  # of label bigrams and trigrams for which there is no room in every sentence
 
 
 @record("F[,] F[,] F[] f4[] f8[]")
@@ -36,10 +39,10 @@ class Dual(NamedTuple):
     """What the weights are made of, and how far each sentence is from the model."""
 
     tokens: np.ndarray  # (T or more, W) residuals of the tokens
-    pairs: np.ndarray  # (sentences, K) of the first K label bigrams; the others follow their gradient
+    grams: np.ndarray  # (sentences, K) of the first K label bigrams and trigrams; the others follow their gradient
     steps: np.ndarray  # (entries of Steps,)
     gaps: np.ndarray  # (sentences,) float32, as of the last visit
-    squares: np.ndarray  # (label bigrams,) squared gradients met so far
+    squares: np.ndarray  # (label bigrams and trigrams,) squared gradients met so far
 
 
 @record("i8[] i8[]")
@@ -218,25 +221,26 @@ def square_steps(begin, end, ids, before, sums, steps, base):
     return square, n
 
 
-@kernel("i8[] Sentences Known Single Parameters Exponentials Dual float", T="F")
-def ascend(order, text, known, single, parameters, exponentials, dual, strength):
+@kernel("i8[] Sentences Known Single Parameters Exponentials Trigrams|none Dual float", T="F")
+def ascend(order, text, known, single, parameters, exponentials, second, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
     width = table.shape[1]
     scratch, sums = new_scratch(text, table), new_sums(text, single, table, weights)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
-    n_pairs = dual.squares.shape[0]
-    places, delta = pair_places(known.pairs, n_pairs, width), np.zeros(n_pairs, table.dtype)
+    grams, delta = gram_places(known, width), np.zeros(dual.squares.shape[0], table.dtype)
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
     return visit(
-        order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out
+        order, text, known, single, parameters, exponentials, second, dual, strength, scratch, sums, grams, delta, out
     )
 
 
 @kernel(allocates=False)
-def visit(order, text, known, single, parameters, exponentials, dual, strength, scratch, sums, places, delta, out):
+def visit(
+    order, text, known, single, parameters, exponentials, second, dual, strength, scratch, sums, grams, delta, out
+):
     """``ascend`` in the room that was made for it."""
     table, weights, L, ptr = parameters.table, parameters.weights, text.n_labels, text.steps.ptr
     r, steps, X, XD = out.tokens, out.steps, out.X, out.pairs
@@ -250,12 +254,16 @@ def visit(order, text, known, single, parameters, exponentials, dual, strength, 
         met += n
         if FRESH * met >= L or i == 0:  # else it would cost more than the sentence
             exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
+            if second is not None:
+                exp_trigrams(L, second)
             met = 0
         if n > 1:
             X[:] = 0
-            if ptr.shape[0]:
+            if ptr.shape[0] or second is not None:
                 XD[:] = 0
-        one = sentence(s, text, parameters, exponentials, None, scratch, r, out)
+            if second is not None:
+                second.X[:] = 0
+        one = sentence(s, text, parameters, exponentials, second, scratch, r, out)
         if not abs(one) < np.inf:  # passed over: the sums need the log domain
             unsafe += 1
             continue
@@ -277,7 +285,10 @@ def visit(order, text, known, single, parameters, exponentials, dual, strength, 
             more, n_weights = square_steps(begin, end, text.steps.ids, dual.steps, sums, steps, weight_base)
             square, weight_base = square + more, weight_base + n_weights
         if n > 1:
-            square += pair_differences(s, text, known.pairs, places, exponentials.M, dual, weight, out, delta)
+            pair_differences(s, text, grams, exponentials.M, second is not None, weight, out, delta)
+            if second is not None:
+                triple_differences(s, text, grams, second, weight, delta)
+            square += recall(s, dual, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
         move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
@@ -289,7 +300,9 @@ def visit(order, text, known, single, parameters, exponentials, dual, strength, 
             exponentials.weights[f] = np.exp(weights[f])
             dual.steps[q] += share * steps[q]
         if n > 1:
-            move_pairs(s, places, parameters.T, dual, rate, share, delta)
+            move_grams(s, grams.pairs, 0, parameters.T.reshape(-1), dual, rate, share, delta)
+            if second is not None:
+                move_grams(s, grams.triples, grams.pairs.shape[0], second.log.reshape(-1), dual, rate, share, delta)
         clear_steps(first, n, text, steps)
     return loss, unsafe
 
@@ -301,47 +314,87 @@ def clear_steps(first, n, text, steps):
         steps[q] = 0
 
 
+class Grams(NamedTuple):
+    """Where every label bigram and trigram stands; trigrams are numbered behind the bigrams."""
+
+    pairs: np.ndarray  # (label bigrams,) int32: its place in a flat (W, W) array
+    triples: np.ndarray  # (label trigrams,) int32: in a flat (L, L, L) array
+    pair_number: np.ndarray  # (L, L) int32, −1 for none
+    triple_number: np.ndarray  # (L, L, L) int32, −1 for none; (0, L, L) in first order
+
+
 @kernel
-def pair_places(pair_number, n_pairs, width):
-    """Where every label bigram stands in a flat (W, W) array: (label bigrams,)."""
-    places = np.zeros(n_pairs, np.int32)
-    for a in range(pair_number.shape[0]):
-        for b in range(pair_number.shape[1]):
-            if pair_number[a, b] >= 0:
-                places[pair_number[a, b]] = a * width + b
-    return places
+def gram_places(known, width):
+    n_pairs, n_triples, L = 0, 0, known.pairs.shape[0]
+    for a in range(L):
+        for b in range(L):
+            n_pairs = max(n_pairs, known.pairs[a, b] + 1)
+    pairs, numbers = np.zeros(n_pairs, np.int32), np.full(known.triples.shape, -1, np.int32)
+    triples = np.zeros(numbers.size, np.int32)
+    for a in range(L):
+        for b in range(L):
+            if known.pairs[a, b] >= 0:
+                pairs[known.pairs[a, b]] = a * width + b
+    for place in range(numbers.size):
+        if known.triples.reshape(-1)[place]:
+            numbers.reshape(-1)[place] = n_pairs + n_triples
+            triples[n_triples] = place
+            n_triples += 1
+    return Grams(pairs, triples[:n_triples], known.pairs, numbers)
 
 
 @kernel(fastmath=REORDER, allocates=False)
-def pair_differences(s, text, pair_number, places, M, dual, weight, out, delta):
-    """delta = X·M + pairs minus what was observed, and minus what is in memory; returns Σ delta² of those in memory."""
-    first, n, gold = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold
-    X, factors, known, square = out.X.reshape(-1), M.reshape(-1), u8(delta.shape[0]), delta.dtype.type(0)
+def pair_differences(s, text, grams, M, second, weight, out, delta):
+    """The first part of delta = X·M + pairs minus what was observed, by label bigram."""
+    first, n, gold, places = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, grams.pairs
+    X, factors, known = out.X.reshape(-1), M.reshape(-1), u8(places.shape[0])
     for k in range(known):
         delta[k] = X[u8(places[k])] * factors[u8(places[k])]
-    if text.steps.ptr.shape[0]:
+    if text.steps.ptr.shape[0] or second:
         pairs = out.pairs.reshape(-1)
         for k in range(known):
             delta[k] += pairs[u8(places[k])]
     if is_certain(first, n, text.labels):
         for t in range(1, n):
-            k = pair_number[gold[first + t - 1], gold[first + t]]
+            k = grams.pair_number[gold[first + t - 1], gold[first + t]]
             if k >= 0:
                 delta[k] -= weight
-    for k in range(u8(dual.pairs.shape[1])):
-        delta[k] -= dual.pairs[u8(s), k]
+
+
+@kernel(allocates=False)
+def triple_differences(s, text, grams, second, weight, delta):
+    """The second part of delta = X·C minus what was observed, by label trigram."""
+    first, n, gold, L = text.offsets[s], text.offsets[s + 1] - text.offsets[s], text.labels.gold, text.n_labels
+    C, X, base = second.C, second.X, grams.pairs.shape[0]
+    for k in range(grams.triples.shape[0]):
+        row, j = divmod(np.int64(grams.triples[k]), L)
+        delta[base + k] = X[row, j] * C[row, j]
+    if is_certain(first, n, text.labels):
+        for t in range(2, n):
+            k = grams.triple_number[gold[first + t - 2], gold[first + t - 1], gold[first + t]]
+            if k >= 0:
+                delta[k] -= weight
+
+
+@kernel(fastmath=REORDER, allocates=False)
+def recall(s, dual, delta):
+    """Subtract what is in memory from delta; returns Σ delta² of those in memory."""
+    square = delta.dtype.type(0)
+    for k in range(u8(dual.grams.shape[1])):
+        delta[k] -= dual.grams[u8(s), k]
         square += delta[k] * delta[k]
     return square
 
 
 @kernel(allocates=False)
-def move_pairs(s, places, T, dual, rate, share, delta):
-    """Move the weights of label bigrams: with the memory, or where there is none along their gradient (AdaGrad)."""
-    weights, kept = T.reshape(-1), u8(dual.pairs.shape[1])
-    for k in range(kept):
-        weights[u8(places[k])] += rate * delta[k]
-    for k in range(kept):
-        dual.pairs[u8(s), k] += share * delta[k]
-    for k in range(kept, u8(delta.shape[0])):
+def move_grams(s, places, base, weights, dual, rate, share, delta):
+    """Move weights of label n-grams, from number ``base`` on: with the memory, or without one by gradient (AdaGrad)."""
+    first, last = u8(base), u8(base + places.shape[0])
+    kept = max(min(u8(dual.grams.shape[1]), last), first)
+    for k in range(first, kept):
+        weights[u8(places[k - first])] += rate * delta[k]
+    for k in range(first, kept):
+        dual.grams[u8(s), k] += share * delta[k]
+    for k in range(kept, last):
         dual.squares[k] += delta[k] ** 2
-        weights[u8(places[k])] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)
+        weights[u8(places[k - first])] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)

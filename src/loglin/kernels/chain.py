@@ -325,7 +325,13 @@ def posteriors(begin, end, text, parameters, exponentials, second, out):
 
     Sentences that need the log domain are marked in out.unsafe and left out.
     """
-    scratch, met = new_scratch(text, parameters.table), 0
+    fill(begin, end, text, parameters, exponentials, second, new_scratch(text, parameters.table), out)
+
+
+@kernel(allocates=False)
+def fill(begin, end, text, parameters, exponentials, second, scratch, out):
+    """``posteriors`` in the room that was made for it."""
+    met = 0
     for s in range(begin, end):
         first, last = text.offsets[s], text.offsets[s + 1]
         met += last - first

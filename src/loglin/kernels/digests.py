@@ -6,10 +6,14 @@ looks at the date of one file and misses that a kernel of another file has chang
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cache
 from pathlib import Path
+
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL besides, for 2 ms
+except ImportError:
+    from hashlib import blake2b
 
 FOLDER = Path(__file__).parent
 # How kernels are compiled and kept does not change the compiled code: compile.py imports it within functions, in the
@@ -39,7 +43,7 @@ def sources(name: str) -> dict[str, bytes]:
 @cache
 def digest(name: str) -> str:
     """Digest of the kernel module ``name`` and, directly or not, its imports."""
-    total = hashlib.blake2b(digest_size=8)
+    total = blake2b(digest_size=8)
     for module, source in sources(name).items():
         total.update(module.encode() + b"\0" + source + b"\0")
     return total.hexdigest()

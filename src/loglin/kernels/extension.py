@@ -10,7 +10,6 @@ import importlib.machinery
 import importlib.util
 import os
 import platform
-import sysconfig
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
@@ -21,7 +20,7 @@ from loglin.kernels.compile import Declared
 
 FORMAT = "1"  # of the table that build.py writes into an extension
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
+SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 
 
 def mode() -> str:

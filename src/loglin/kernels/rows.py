@@ -316,6 +316,9 @@ if PLAIN:  # the same in NumPy, so that kernels can be stepped through and cover
     def weigh_rows(out, o, table, index, value, begin, end):
         out[o] = value[begin:end] @ table[index[begin:end]]
 
+    def add_row(rows, o, value, other, t):
+        rows[o] += value * other[t]
+
     def spread_row(table, allowed, index, q, weight, row, r):
         bits = np.unpackbits(allowed[index[q]], bitorder="little").astype(bool)
         table[index[q], bits] += weight * row[r, bits]

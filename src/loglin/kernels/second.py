@@ -13,9 +13,36 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
-from loglin.kernels.rows import mix_rows
+from loglin.kernels.rows import exp_row, mix_rows
 
 u8 = np.uint64
+
+
+def lay_out(cube: np.ndarray, width: int, dtype: type | np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """C and CT of exp(trigram) (L, L, L); both are empty in a chain of first order, (0, L, L)."""
+    L, second = cube.shape[1], len(cube) > 0
+    H = -(-(L + 1) // 4) * 4 if second else 0
+    C, CT = np.zeros((H, L, width), dtype), np.zeros((L if second else 0, width, width), dtype)
+    if second:
+        C[:L, :, :L] = cube
+        CT[:, :L, :L] = cube.transpose(1, 2, 0)
+    return C.reshape(-1, width), CT.reshape(-1, width)
+
+
+@kernel(allocates=False)
+def exp_trigrams(n_labels, second):
+    """Renew C and CT after their weights have changed."""
+    C, CT, cube, width = second.C, second.CT, second.log, second.C.shape[1]
+    for a in range(n_labels):
+        for b in range(n_labels):
+            row = a * n_labels + b
+            for j in range(n_labels):
+                C[row, j] = cube[a, b, j]
+            exp_row(C, row, 0.0)
+            for j in range(n_labels, width):
+                C[row, j] = 0
+            for j in range(n_labels):
+                CT[b * width + j, a] = C[row, j]
 
 
 @kernel(fastmath=REORDER)

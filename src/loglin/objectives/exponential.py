@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from loglin.features.index import FeatureIndex
 from loglin.kernels import exponential as kernels
 from loglin.kernels import keys
 from loglin.kernels.sentences import Attributes
+from loglin.optimize.checkpoint import Stage
+from loglin.optimize.reporter import Reporter
 from loglin.threads import Threads, chunks_by_size
 
 STEEPEST = 50.0  # e^−z goes on as a straight line above this −z; far beyond any optimum that was met
@@ -98,7 +101,13 @@ class ExponentialLoss:
         return squares
 
     def dual_ascent(
-        self, l2: float, tol: float, max_epochs: int, seed: int, report: Callable[[int, float, float, np.ndarray], None]
+        self,
+        l2: float,
+        tol: float,
+        max_epochs: int,
+        seed: int,
+        report: Callable[[int, float, float, np.ndarray], None],
+        stage: Stage | None = None,
     ) -> tuple[np.ndarray, float, bool]:
         """Weights of the l2-penalized optimum by coordinate ascent on one number a_s per sentence.
 
@@ -109,8 +118,16 @@ class ExponentialLoss:
         """
         a, order = np.ones(len(self.share)), np.random.default_rng(seed)
         lists, value, gap = (self.ptr, self.ids, self.values), np.inf, np.inf
-        w = self._dual_weights(a, l2).astype(self.dtype)
-        for epoch in range(1, max_epochs + 1):
+        w, done, stage = self._dual_weights(a, l2).astype(self.dtype), 0, stage or Stage(Reporter())
+        if stage.state is not None:
+            done = stage.state["done"]
+
+        def restore(state: dict[str, Any]) -> None:
+            a[...], w[...], order.bit_generator.state = state["a"], state["w"], state["random"]
+
+        stage.resume(restore)
+        for epoch in range(done + 1, max_epochs + 1):
+            stage.save({"a": a, "w": w, "random": order.bit_generator.state, "done": epoch - 1})
             self.evaluations += 1
             sentences = order.permutation(len(a))
             kernels.ascend_dual(sentences, *lists, self._squares, self.share, l2, a, w)

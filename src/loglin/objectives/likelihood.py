@@ -11,15 +11,14 @@ from functools import cached_property
 
 import numpy as np
 
-from loglin.features.index import FeatureIndex
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
 from loglin.kernels.independent import SQUARES, losses_and_slopes
-from loglin.kernels.sentences import Exponentials, Parameters, Trigrams
+from loglin.kernels.sentences import Exponentials, Parameters
 from loglin.kernels.whole import LIKELIHOOD, whole_sentences
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.decisions import HALF, TokenDecisions
-from loglin.objectives.stochastic import StochasticLearner
+from loglin.objectives.stochastic import StochasticLearner, new_trigrams
 
 MANY = 1000  # labels: from here on independent decisions are not passed over as chains, which take labels²
 BLOCK = 1 << 20  # scores at a time
@@ -92,24 +91,27 @@ class ConditionalLikelihood(ChainCriterion):
         if self.alone:
             self._decide(self.parameters(weights, x))
             return np.zeros((0, 0)), np.zeros((0, 0, 0))
-        index, L, width = self.index, self.index.n_labels, self.scorer.width
+        L, width = self.index.n_labels, self.scorer.width
         text, parameters = self.text, self.parameters(weights, x)
         exponentials = self._exponentials(parameters)
         rounded = parameters._replace(T=_logarithms(exponentials.M[:L, :L], parameters.T))
-        cube = _Cube(index, weights, self.longest, width, self.dtype) if self.order == 2 else None
+        log = self.log_trigrams(weights)
+        second = new_trigrams(log, self.longest, width, self.dtype) if self.order == 2 else None
         no_triples = np.zeros((0, L, L))
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
-            second = cube.scratch() if cube else None
-            kernels.posteriors(begin, end, text, rounded, exponentials, second, self.filled(XD, no_triples, X))
-            return X, XD, second.X if second else no_triples
+            room = second and second._replace(
+                **{name: np.zeros_like(getattr(second, name)) for name in ("X", "A", "G")}
+            )
+            kernels.posteriors(begin, end, text, rounded, exponentials, room, self.filled(XD, no_triples, X))
+            return X, XD, room.X if room else no_triples
 
-        pairs, triples = np.zeros((width, width)), np.zeros((L if cube else 0, L, L))
+        pairs, triples = np.zeros((width, width)), np.zeros(log.shape)
         for X, XD, XC in self.threads.map(chunk, self.chunks):
             pairs += X * exponentials.M.astype(np.float64) + XD
-            if cube:
-                triples += cube.expected(XC)
+            if second:
+                triples += (XC * second.C.astype(np.float64)).reshape(-1, L, width)[:L, :, :L]
         residuals = [pairs[:L, :L], triples]
         if self._empirical is None:
             everything = np.arange(self.design.n_sentences)
@@ -118,7 +120,7 @@ class ConditionalLikelihood(ChainCriterion):
             residual -= observed
         careful = np.flatnonzero(self.unsafe)
         if len(careful):
-            self._carefully(careful, parameters, cube.log if cube else no_triples, residuals)
+            self._carefully(careful, parameters, log, residuals)
         return residuals[0], residuals[1]
 
     def _decide(self, parameters: Parameters) -> None:
@@ -208,30 +210,3 @@ def _logarithms(M: np.ndarray, T: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         found = np.log(M.astype(np.float64))
     return np.where(np.isfinite(found), found, T)
-
-
-class _Cube:
-    """Label trigrams of a chain of second order, laid out for ``kernels.second``."""
-
-    def __init__(self, index: FeatureIndex, weights: np.ndarray, longest: int, width: int, dtype: np.dtype):
-        L = index.n_labels
-        cube = index.trigrams(np.asarray(weights, np.float64))
-        assert cube is not None
-        self.log, self.width, self.longest, self.dtype = cube, width, longest, dtype
-        self.histories = -(-(L + 1) // 4) * 4
-        C = np.zeros((self.histories, L, width), dtype)
-        CT = np.zeros((L, width, width), dtype)
-        with np.errstate(over="ignore"):
-            C[:L, :, :L] = np.exp(cube)
-            CT[:, :L, :L] = np.exp(cube).transpose(1, 2, 0)
-        self.C, self.CT = C.reshape(-1, width), CT.reshape(-1, width)
-
-    def scratch(self) -> Trigrams:
-        """What the kernel needs for a chunk."""
-        A, G = (np.zeros((self.longest * self.histories, self.width), self.dtype) for _ in range(2))
-        return Trigrams(self.C, self.CT, self.log, np.zeros_like(self.C), A, G)
-
-    def expected(self, XC: np.ndarray) -> np.ndarray:
-        L = len(self.log)
-        full = (XC * self.C.astype(np.float64)).reshape(self.histories, L, self.width)
-        return full[:L, :, :L]

@@ -183,6 +183,10 @@ class LocalLikelihood:
     def evaluations(self) -> int:
         return self.model.evaluations
 
+    @evaluations.setter
+    def evaluations(self, number: int) -> None:
+        self.model.evaluations = number
+
     @property
     def starts_cold(self) -> bool:
         return getattr(self.model, "starts_cold", False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from loglin.kernels import stochastic as kernels
 from loglin.kernels.ascent import Dual, Single, ascend, put_single_first
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
-from loglin.kernels.sentences import Exponentials, Parameters, Sentences
+from loglin.kernels.second import lay_out
+from loglin.kernels.sentences import Exponentials, Parameters, Sentences, Trigrams
+from loglin.optimize.checkpoint import Stage
 from loglin.optimize.penalties import shortest
+from loglin.optimize.reporter import Reporter
 
 if TYPE_CHECKING:
     from loglin.objectives.likelihood import ConditionalLikelihood
@@ -69,6 +72,12 @@ class StochasticLearner:
         return np.zeros((self.index.n_labels, self.scorer.width), self.dtype)
 
     @cached_property
+    def cube(self) -> np.ndarray:
+        """Weights of label trigrams: (L, L, L), or (0, L, L) in first order."""
+        L = self.index.n_labels
+        return np.zeros((L if self.order == 2 else 0, L, L))
+
+    @cached_property
     def known(self) -> kernels.Known:
         """Which labels, label bigrams and trigrams have weights."""
         L = self.index.n_labels
@@ -109,6 +118,8 @@ class StochasticLearner:
         self._read_rows(table, weights)
         if len(self.index.pairs):
             self.index.split(weights)[2][:] = T[:, : self.index.n_labels].reshape(-1)[self.index.pairs]
+        if arrays is None and self.order == 2:
+            self.index.split(weights)[3][:] = self.cube.reshape(-1)[self.index.triples]
         return weights
 
     def _read_rows(self, table: np.ndarray, out: np.ndarray) -> None:
@@ -123,6 +134,16 @@ class StochasticLearner:
         self.scorer.load(self.weights)
         if len(index.pairs):
             self.T[:, : index.n_labels] = index.transitions(np.asarray(weights, np.float64))
+        self.cube[:] = self.criterion.log_trigrams(weights)
+
+    def state(self, *more: np.ndarray) -> dict[str, Any]:
+        """Weights, random numbers, and ``more`` arrays, for a checkpoint."""
+        return {"arrays": [*self._steady, *more], "random": self.rng.bit_generator.state}
+
+    def restore(self, state: dict[str, Any], *more: np.ndarray) -> None:
+        for mine, kept in zip([*self._steady, *more], state["arrays"], strict=True):
+            mine[...] = kept
+        self.rng.bit_generator.state = state["random"]
 
     # ------------------------------------------------------------------ gradient descent
 
@@ -181,41 +202,49 @@ class StochasticLearner:
         l2: np.ndarray,
         report: Callable[[int, float], None] | None = None,
         tol: float = 5e-4,
+        stage: Stage | None = None,
     ) -> np.ndarray:
         """Weights near the optimum of the penalized criterion.
 
         Dual ascent where all weights have the same l2, else gradient descent with falling steps. ``report`` may
-        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
+        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs. ``stage`` keeps
+        the state between epochs.
         """
+        stage = stage or Stage(Reporter())
         if len(self.sentences) < 2:
             return self.get()
         report = report or (lambda epoch, loss: None)
         if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and not np.any(l1):
-            self.ascend_dual(float(l2[0]), report, tol)
+            self.ascend_dual(float(l2[0]), report, tol, stage)
         else:
-            self.descend_with_falling_steps(self.penalties(l1, l2), report)
+            self.descend_with_falling_steps(self.penalties(l1, l2), report, stage)
         weights = self.get()
         return weights if np.isfinite(weights).all() else np.zeros_like(weights)
 
-    def descend_with_falling_steps(self, penalty: Penalties, report: Callable[[int, float], None]) -> None:
+    def descend_with_falling_steps(
+        self, penalty: Penalties, report: Callable[[int, float], None], stage: Stage
+    ) -> None:
         """Epochs of gradient descent whose first step size is searched; weights are zero again if they diverge."""
 
         def pause() -> None:
             report(0, np.nan)
 
-        step = self.search_step(penalty, pause)
-        for epoch, share in enumerate(FALLING_STEPS):
+        step, done = (0.0, 0) if stage.state is None else (stage.state["step"], stage.state["done"])
+        if not stage.resume(self.restore):
+            step = self.search_step(penalty, pause)
+        for epoch, share in list(enumerate(FALLING_STEPS))[done:]:
+            stage.save(self.state() | {"step": step, "done": epoch})
             loss = self.descent_epoch(lambda done, size=step * share: size, penalty, pause)  # type: ignore[misc]
             report(epoch + 1, loss)
             if not np.isfinite(loss):  # the steps were too long after all: leave it to the batch optimizer
                 self.reset(np.zeros(self.index.n_features))
                 break
 
-    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float) -> None:
+    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float, stage: Stage) -> None:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
-        design, pairs = self.criterion.design, len(self.index.pairs)
+        design, grams = self.criterion.design, len(self.index.pairs) + len(self.index.triples)
         lengths = np.diff(design.offsets)
-        kept = min(pairs, ROOM_FOR_PAIRS // max(design.n_sentences, 1))
+        kept = min(grams, ROOM_FOR_PAIRS // max(design.n_sentences, 1))
         known = self.known._replace(pairs=self._by_frequency())
         residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
         residuals[:] = 0
@@ -224,17 +253,25 @@ class StochasticLearner:
             np.zeros((design.n_sentences, kept), self.dtype),
             np.zeros_like(self.criterion.step_residuals),
             np.full(design.n_sentences, np.inf, np.float32),
-            np.zeros(pairs),
+            np.zeros(grams),
         )
+        second, arrays = None, tuple(dual)  # what a checkpoint keeps, beside the weights
+        if self.order == 2:
+            second = new_trigrams(self.cube, self.criterion.longest, self.scorer.width, self.dtype)
+            arrays = *dual, second.log, second.C, second.CT
         exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
         single = self._single()
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences
+        if stage.state is not None:
+            visited, number, last = (stage.state[name] for name in ("visited", "number", "last"))
+        stage.resume(lambda state: self.restore(state, *arrays))
         while visited < MOST_EPOCHS:
+            stage.save(self.state(*arrays) | {"visited": visited, "number": number, "last": last})
             order = self.sentences
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
             visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
-            loss, _ = ascend(visits, text, known, single, self.parameters, exponentials, dual, strength)
+            loss, _ = ascend(visits, text, known, single, self.parameters, exponentials, second, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
@@ -270,7 +307,7 @@ class StochasticLearner:
 
     def ridge(self, strength: float) -> float:
         """½·l2·‖w‖² of the weights as they are."""
-        return 0.5 * strength * sum(float(np.vdot(part, part)) for part in self.arrays)
+        return 0.5 * strength * sum(float(np.vdot(part, part)) for part in (*self.arrays, self.cube))
 
     def descent_epoch(
         self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None
@@ -326,7 +363,9 @@ class StochasticLearner:
 
     # ------------------------------------------------------------------ perceptron
 
-    def perceptron(self, epochs: int, report: Callable | None = None, averaged: bool = True) -> np.ndarray:
+    def perceptron(
+        self, epochs: int, report: Callable | None = None, averaged: bool = True, stage: Stage | None = None
+    ) -> np.ndarray:
         """Weights of the structured perceptron: their average over all sentences met, or the last ones.
 
         After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
@@ -337,8 +376,12 @@ class StochasticLearner:
         weights = Learned(self.table, self.weights, self.table[:0] if alone else self.T, cube)
         sums = Learned(*(np.zeros_like(a) for a in weights))
         predicted = np.zeros(self.criterion.design.n_tokens, np.int32)
-        clock, text = 0.0, self.text
-        for epoch in range(epochs):
+        clock, text, done, stage = 0.0, self.text, 0, stage or Stage(Reporter())
+        if stage.state is not None:
+            clock, done = stage.state["clock"], stage.state["done"]
+        stage.resume(lambda state: self.restore(state, cube, *sums))
+        for epoch in range(done, epochs):
+            stage.save(self.state(cube, *sums) | {"clock": clock, "done": epoch})
             order = self.rng.permutation(self.sentences)
             clock, mistakes = perceptron_epoch(order, text, known, weights, sums, clock, predicted)
 
@@ -351,6 +394,14 @@ class StochasticLearner:
             if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break
         return learned()
+
+
+def new_trigrams(log: np.ndarray, longest: int, width: int, dtype: np.dtype) -> Trigrams:
+    """Label trigrams (L, L, L) laid out for ``kernels.second``, with room for sentences of up to ``longest`` tokens."""
+    with np.errstate(over="ignore"):
+        C, CT = lay_out(np.exp(log), width, dtype)
+    A, G = (np.zeros((longest * (len(C) // len(log)), width), dtype) for _ in range(2))
+    return Trigrams(C, CT, log, np.zeros_like(C), A, G)
 
 
 def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:

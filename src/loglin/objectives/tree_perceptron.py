@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from loglin.features.spans import Constituents
 from loglin.grammars.uses import TreeUses
+from loglin.optimize.checkpoint import Stage
 from loglin.structures.forest import Derivation, Forests
 from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, features_of, scores_with
 
@@ -34,13 +36,23 @@ class TreePerceptron:
         shapes = {int(n): Forests.of_sentences(index.grammar, index.tags, [n]) for n in np.unique(uses.lengths)}
         self._forests = [shapes[int(n)] for n in uses.lengths]
 
-    def course(self, seed: int, interrupted: Callable[[], bool]) -> Callable[[int, Callable, bool], np.ndarray]:
+    def course(self, seed: int, interrupted: Callable[[], bool]) -> Callable[[int, Callable, bool, Stage], np.ndarray]:
         """A function that goes over all trees so many times, and reports every epoch until it is told to end."""
 
-        def perceptron(epochs: int, report: Callable, averaged: bool) -> np.ndarray:
-            rng = np.random.default_rng(seed)
+        def perceptron(epochs: int, report: Callable, averaged: bool, stage: Stage) -> np.ndarray:
+            rng, done = np.random.default_rng(seed), 0
             weights = self.average if averaged else self.weights.copy
-            for epoch in range(1, epochs + 1):
+
+            def restore(state: dict[str, Any]) -> None:
+                self.weights[...], self.total[...], self.steps = state["weights"], state["total"], state["steps"]
+                rng.bit_generator.state = state["random"]
+
+            if stage.state is not None:
+                done = stage.state["done"]
+            stage.resume(restore)
+            for epoch in range(done + 1, epochs + 1):
+                arrays = {"weights": self.weights, "total": self.total, "steps": self.steps}
+                stage.save(arrays | {"random": rng.bit_generator.state, "done": epoch - 1})
                 mistakes = self.epoch(rng.permutation(self.features.shape[0]), interrupted)
                 if report(epoch, mistakes, weights):
                     break

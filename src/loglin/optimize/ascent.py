@@ -5,6 +5,8 @@ d = −g,   w ← w + a*·d,   a* = argmin_a f(w + a·d)                        
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from loglin.optimize.descent import modest_step
@@ -15,6 +17,7 @@ EXACT = Rules(bend=0.1, exact=True, growth=4.0)
 
 class Steepest:
     rules = EXACT
+    STATE: ClassVar[tuple[str, ...]] = ("slope_along", "step", "_descent")
 
     def __init__(self) -> None:
         self.slope_along = self.step = 0.0  # slope and length of the step before

@@ -62,6 +62,8 @@ def likely(proved: float) -> float:
 class LowerBound:
     """The best lower bound of the optimum that the iterates of a run have proved."""
 
+    STATE = ("best", "seen", "planes", "products", "heights")
+
     def __init__(self, penalties: Penalties):
         self.l1, self.l2 = penalties
         self.has_l1 = bool(np.any(self.l1))

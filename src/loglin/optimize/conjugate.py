@@ -15,6 +15,8 @@ from loglin.optimize.linesearch import Point
 
 
 class Conjugate(Steepest):
+    STATE = (*Steepest.STATE, "beta", "d")
+
     def __init__(self) -> None:
         super().__init__()
         self.beta, self.d = 0.0, np.zeros(0)

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
 from loglin.kernels import vectors as kernels
 from loglin.optimize.bounds import Certificate, LowerBound, likely
+from loglin.optimize.checkpoint import Stage, fields_of, set_fields
 from loglin.optimize.linesearch import Point, Rules, line_search
 from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
@@ -36,6 +37,8 @@ ROUNDING = {4: 1e-5, 8: 1e-9}  # of the value, by bytes a number: what cannot be
 
 class Direction(Protocol):
     """A way to choose directions."""
+
+    STATE: ClassVar[tuple[str, ...]]  # what it has learned: the names of attributes
 
     @property
     def rules(self) -> Rules: ...
@@ -163,30 +166,62 @@ class Descent:
         self.first = len(self.reporter.iterations)
         self.here = Point(np.array(start, np.float64), np.nan, np.empty(0))
         self.values: list[float] = []
+        self.stage: Stage | None = None
+        self.answers: list[tuple[float, np.ndarray]] | None = None  # of this iteration; None: they are not kept
+        self.top: dict[str, Any] | None = None  # the state when this iteration began, where answers are kept
 
     def run(self, function: Function, max_iter: int) -> Result:
         """Minimize ``function`` and return where the run ended."""
-        steps = self.steps(max_iter)
+        stage = self.reporter.stage(function)
+        if stage.ended:
+            return stage.outcome
+        stage.resume(self.restore)
+        self.stage, steps = stage, self.steps(max_iter)
         try:
             asked = next(steps)
             while True:
                 asked = steps.send(function(asked))
         except StopIteration as end:
-            return end.value
+            return stage.end(end.value)
+
+    def state(self) -> dict[str, Any]:
+        """All that the iterations to come depend on, as it is when one begins."""
+        here, bound = self.here, self.goal.bound
+        return {
+            "here": [here.w, here.value, here.gradient, here.step],
+            "values": list(self.values),
+            "evaluations": self.evaluations,
+            "direction": fields_of(self.direction, self.direction.STATE),
+            "bound": None if bound is None else fields_of(bound, bound.STATE),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Begin with the iteration that follows a state."""
+        w, value, gradient, step = state["here"]
+        if w.shape != self.here.w.shape or gradient.shape != w.shape:
+            raise ValueError("its weights are others")
+        self.here = Point(w, value, gradient, step)
+        self.values, self.evaluations = list(state["values"]), state["evaluations"]
+        set_fields(self.direction, self.direction.STATE, state["direction"], len(w))
+        if self.goal.bound is not None:
+            set_fields(self.goal.bound, self.goal.bound.STATE, state["bound"], len(w))
 
     def steps(self, max_iter: int) -> Steps[Result]:
         """The whole run as a generator, which yields weights and is sent value and gradient there."""
-        if self.first_point is None:
-            value, gradient = yield from self.evaluate(self.here.w)
-        else:
-            value, gradient = self._with_l1(self.here.w, *self.first_point)
-        self.here = Point(self.here.w, value, gradient)
-        if not np.isfinite(self.here.value):
-            return self._result(Stop(LIMIT, "the objective is not a number at the start"))
-        self.values, goal = [self.here.value], self.goal
-        self._bound()
+        if not self.values:
+            if self.first_point is None:
+                value, gradient = yield from self.evaluate(self.here.w)
+            else:
+                value, gradient = self._with_l1(self.here.w, *self.first_point)
+            self.here = Point(self.here.w, value, gradient)
+            if not np.isfinite(self.here.value):
+                return self._result(Stop(LIMIT, "the objective is not a number at the start"))
+            self.values = [self.here.value]
+            self._bound()
+        goal = self.goal
         try:
-            for _ in range(max_iter):
+            for _ in range(len(self.values) - 1, max_iter):
+                self._begin_iteration()
                 slope = self.pseudo_gradient()
                 norm = kernels.norm(slope)
                 if norm <= self.gradient_tol * max(1.0, kernels.norm(self.here.w)):
@@ -203,6 +238,12 @@ class Descent:
         except StopTraining as stop:
             return self._result(stop.stop)
         return self._result(limit(max_iter))
+
+    def _begin_iteration(self) -> None:
+        if self.stage is not None:
+            self.stage.save(self.state())
+        if self.answers is not None:
+            self.top, self.answers = self.state(), []
 
     def _bound(self) -> None:
         if self.goal.bound is not None:
@@ -229,7 +270,10 @@ class Descent:
 
     def evaluate(self, w: np.ndarray) -> Steps[tuple[float, np.ndarray]]:
         self.evaluations += 1
-        return self._with_l1(w, *(yield w))
+        answer = yield w
+        if self.answers is not None:
+            self.answers.append(answer)
+        return self._with_l1(w, *answer)
 
     def _with_l1(self, w: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
         return value if self.l1 is None else value + float(self.l1 @ np.abs(w)), gradient

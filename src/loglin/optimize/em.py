@@ -45,6 +45,14 @@ class Hidden(Protocol[M]):
         """The number of probabilities above zero."""
         ...
 
+    def tables(self, model: M) -> list[np.ndarray]:
+        """The probabilities of a model, or their logarithms, for a checkpoint."""
+        ...
+
+    def model_of(self, tables: list[np.ndarray]) -> M:
+        """The model that has these tables."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class EMResult(Generic[M]):
@@ -122,8 +130,22 @@ def climb(
 
     The likelihood decides, not the MAP value: the prior has far more terms, which hide what text still teaches.
     """
-    before, seen = math.nan, tuple[float, ...]()
-    for number in range(1, max_iter + 1):
+    before, seen, done = math.nan, tuple[float, ...](), 0
+    stage = reporter.stage(plain=hidden.tables, again=hidden.model_of)
+    if stage.ended:
+        tables, *rest = stage.outcome
+        return Climb(hidden.model_of(tables), *rest)
+    if stage.state is not None:
+        tables, before, seen, beta, done = stage.state
+        model = hidden.model_of(tables)
+
+    def ended(reached: Climb[M], stop: Stop, converged: bool = False) -> Climb[M]:
+        c = replace(reached, stop=stop, converged=converged)
+        stage.end([hidden.tables(c.model), c.log_likelihood, c.map_value, c.map_values, c.stop, c.converged])
+        return c
+
+    for number in range(done + 1, max_iter + 1):
+        stage.save([hidden.tables(model), before, seen, beta, number - 1])
         value, counts = hidden.expected(model, beta)
         log_likelihood = value if beta == 1 else hidden.log_likelihood(model)
         map_value = log_likelihood + hidden.log_prior(model)
@@ -134,15 +156,15 @@ def climb(
                 -log_likelihood, hidden.gradient_norm(model, counts), model, number, active=hidden.active(model)
             )
         except StopTraining as request:
-            return replace(reached, stop=request.stop)
+            return ended(reached, request.stop)
         settled = abs(value - before) <= tol * abs(value)
         if settled and beta == 1:
             stop = converged(f"the likelihood changed by less than tol = {tol:g} of itself")
-            return replace(reached, stop=stop, converged=True)
+            return ended(reached, stop, converged=True)
         before = value
         if settled:
             beta, before = min(1.0, beta * rate), math.nan
         model = hidden.maximized(counts)
     at = "" if beta == 1 else f", while annealing was at {beta:.3g}"
     stop = Stop(LIMIT, f"max_iter = {max_iter} iterations were reached before convergence{at}")
-    return replace(reached, stop=stop)
+    return ended(reached, stop)

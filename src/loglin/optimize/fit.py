@@ -130,9 +130,12 @@ def _warm_start(
     objective: Any, learner: Learner, penalties: Penalties, run: Run
 ) -> tuple[np.ndarray, tuple[float, np.ndarray] | None, Stop | None]:
     """The weights after the stochastic epochs, or zero if those are no worse; value and gradient; a Stop asked for."""
-    reporter = run.reporter
+    reporter, stage = run.reporter, run.reporter.stage()
     try:
-        weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol)
+        weights = stage.outcome
+        if not stage.ended:
+            weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol, stage)
+            stage.end(weights)
     except StopTraining as request:
         return learner.get(), None, request.stop
     value, gradient = Penalized(objective, shortest(penalties.l2))(weights)

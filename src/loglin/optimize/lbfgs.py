@@ -6,6 +6,8 @@ direction is −H·g with H₀ = γ·diag(scale).
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from loglin.kernels import vectors as kernels
@@ -41,6 +43,8 @@ def minimize(
 
 class QuasiNewton:
     """The direction −H·slope, with H from the last steps and the scaled identity."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("known", "newest", "gamma", "rho", "scale", "S", "Y")
 
     def __init__(self, scale: np.ndarray | None, memory: int):
         self.memory = memory

@@ -13,7 +13,7 @@ import numpy as np
 
 from loglin.kernels import vectors as kernels
 from loglin.optimize.descent import Function
-from loglin.optimize.record import Result, StopTraining, converged, limit
+from loglin.optimize.record import Result, Stop, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
 
 MOST_PRODUCTS = 200  # Hessian products of one step
@@ -32,16 +32,27 @@ def minimize_newton(
     """Minimize a convex function; stops when the decrease that a step promises is below tol of the value."""
     reporter, w = reporter or Reporter(), np.array(start, np.float64)
     first = len(reporter.iterations)
-    value, gradient = function(w)
-    evaluations = 1
+    stage = reporter.stage(function)
+    if stage.ended:
+        return stage.outcome
     scale = np.ones_like(w) if scale is None else scale
-    for _ in range(max_iter):
+    if stage.state is None:
+        (value, gradient), evaluations, done = function(w), 1, 0
+    else:
+        w, value, gradient, evaluations, done = (
+            stage.state[k] for k in ("w", "value", "gradient", "evaluations", "done")
+        )
+
+    def ended(stop: Stop, settled: bool) -> Result:
+        return stage.end(Result(w, value, stop, settled, reporter.since(first), evaluations))
+
+    for number in range(done, max_iter):
+        stage.save({"w": w, "value": value, "gradient": gradient, "evaluations": evaluations, "done": number})
         direction, products = _quadratic_step(partial(hessian_product, w), gradient.astype(np.float64), scale)
         evaluations += products
         promise = -kernels.dot(gradient, direction)
         if promise <= tol * max(abs(value), 1e-300):
-            stop = converged(f"a Newton step promises less than tol = {tol:g}")
-            return Result(w, value, stop, True, reporter.since(first), evaluations)
+            return ended(converged(f"a Newton step promises less than tol = {tol:g}"), True)
         step = 1.0
         while step > 1e-10:
             trial, slope = function(w + step * direction)
@@ -50,14 +61,13 @@ def minimize_newton(
                 break
             step *= 0.5
         else:
-            stop = converged("no step lowers the objective any more: rounding is reached")
-            return Result(w, value, stop, True, reporter.since(first), evaluations)
+            return ended(converged("no step lowers the objective any more: rounding is reached"), True)
         w, value, gradient = w + step * direction, trial, slope
         try:
             reporter.note(value, kernels.norm(gradient), w, evaluations)
         except StopTraining as request:
-            return Result(w, value, request.stop, False, reporter.since(first), evaluations)
-    return Result(w, value, limit(max_iter), False, reporter.since(first), evaluations)
+            return ended(request.stop, False)
+    return ended(limit(max_iter), False)
 
 
 def _quadratic_step(product, gradient: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, int]:

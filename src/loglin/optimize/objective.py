@@ -16,9 +16,12 @@ Objectives meet these protocols by their shape alone; nothing in this folder imp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from loglin.optimize.checkpoint import Stage
 
 
 class Objective(Protocol):
@@ -95,6 +98,12 @@ class Learner(Protocol):
 
     def reset(self, weights: np.ndarray) -> None: ...
 
+    def state(self) -> dict[str, Any]:
+        """Weights and random numbers, for a checkpoint."""
+        ...
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
     def penalties(self, l1: np.ndarray, l2: np.ndarray) -> Any: ...
 
     def search_step(self, penalty: Any) -> float: ...
@@ -106,7 +115,7 @@ class Learner(Protocol):
     ) -> float: ...
 
     def warm_start(
-        self, l1: np.ndarray, l2: np.ndarray, report: Callable[[int, float], None] | None, tol: float
+        self, l1: np.ndarray, l2: np.ndarray, report: Callable[[int, float], None], tol: float, stage: Stage
     ) -> np.ndarray: ...
 
 

@@ -11,11 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from loglin.optimize.record import HELD_OUT, INTERRUPTED, Callback, Iteration, Result, Stop, StopTraining
+
+if TYPE_CHECKING:
+    from loglin.optimize.checkpoint import Checkpoint, Stage
 
 PATIENCE = 10  # iterations without a better score on held-out data
 
@@ -39,8 +42,15 @@ class Best:
 class Reporter:
     """Numbers the iterations of all phases and starts as one history; a request to stop holds for all of them."""
 
-    def __init__(self, callback: Callback | None = None, judge: Judge | None = None, parent: Reporter | None = None):
+    def __init__(
+        self,
+        callback: Callback | None = None,
+        judge: Judge | None = None,
+        parent: Reporter | None = None,
+        checkpoint: Checkpoint | None = None,
+    ):
         self.callback, self.judge, self.parent = callback, judge, parent
+        self.checkpoint: Checkpoint | None = checkpoint if parent is None else parent.checkpoint
         self.iterations: list[Iteration] = []
         self.began = time.perf_counter()
         self.evaluations = 0  # of the optimizer runs that have ended
@@ -107,6 +117,12 @@ class Reporter:
     def quietly(self) -> Reporter:
         """A reporter for an auxiliary run: no callback hears of its iterations, but requests to stop end it too."""
         return Reporter(parent=self)
+
+    def stage(self, function: Any = None, **learned: Any) -> Stage:
+        """The next loop of this training, which a checkpoint may know already."""
+        from loglin.optimize.checkpoint import Stage
+
+        return Stage(self, function, **learned)
 
     def since(self, first: int) -> list[Iteration]:
         """The iterations from the ``first`` on."""

@@ -60,7 +60,7 @@ def scale_generalized(
                 shift = float(np.clip(np.log(given / ours), -LONGEST, LONGEST)) / M
         return delta - shift
 
-    return _rounds(function, empirical, start, update, strengths, **limits)
+    return _rounds(function, empirical, start, update, delta, strengths, **limits)
 
 
 def scale_improved(
@@ -75,7 +75,7 @@ def scale_improved(
         _solve(sums, decisions.expected_by_level(w, levels, len(sums)), empirical, w, strengths, delta)
         return delta
 
-    return _rounds(function, empirical, start, update, strengths, **limits)
+    return _rounds(function, empirical, start, update, delta, strengths, **limits)
 
 
 def _solve(sums, expected, empirical, w, strengths, delta) -> None:
@@ -98,6 +98,7 @@ def _rounds(
     empirical: np.ndarray,
     start: np.ndarray,
     update: Update,
+    delta: np.ndarray,  # of the update before, which the next begins with
     l2: np.ndarray,
     *,
     max_iter: int = 1000,
@@ -110,7 +111,14 @@ def _rounds(
     values: list[float] = []
     scale = max(1.0, kernels.norm(empirical))
     stop, settled = limit(max_iter, "rounds"), False
-    for number in range(max_iter + 1):
+    stage, done = reporter.stage(function), 0
+    if stage.ended:
+        return stage.outcome
+    if stage.state is not None:
+        w, values, done = stage.state["w"], stage.state["values"], stage.state["done"]
+        stage.resume(lambda state: np.copyto(delta, state["delta"]))
+    for number in range(done, max_iter + 1):
+        stage.save({"w": w, "values": values, "done": number, "delta": delta})
         value, gradient = function(w)
         values.append(value)
         norm = kernels.norm(gradient)
@@ -128,4 +136,4 @@ def _rounds(
             break
         if number < max_iter:
             w = w + update(w, gradient - l2 * w + empirical)
-    return Result(w, value, stop, settled, reporter.since(first), number + 1)
+    return stage.end(Result(w, value, stop, settled, reporter.since(first), number + 1))

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from loglin.kernels import vectors as kernels
+from loglin.optimize.checkpoint import fields_of, set_fields
 from loglin.optimize.descent import Function
 from loglin.optimize.objective import Learner
 from loglin.optimize.record import Result, StopTraining, converged, limit
@@ -47,12 +49,20 @@ def descend_stochastically(
     """
     reporter, tol = reporter or Reporter(), max(tol, LEAST_TOL)
     first = len(reporter.iterations)
-    run = _Run(learner, start, l1, l2, averaged)
+    stage = reporter.stage(function)
+    if stage.ended:
+        return stage.outcome
     looks: list[tuple[int, float]] = []  # (epochs, objective)
-    w, value, next_look = start, math.inf, 1
+    w, value, next_look, done = start, math.inf, 1, 0
+    if (state := stage.state) is not None:
+        w, value, next_look, looks, done = (state[k] for k in ("w", "value", "next_look", "looks", "done"))
+    run = _Run(learner, start, l1, l2, averaged, fresh=state is None)
+    stage.resume(lambda state: run.restore(state["run"]))
     stop, settled = limit(max_iter, "epochs"), False
     try:
-        for epoch in range(1, max_iter + 1):
+        for epoch in range(done + 1, max_iter + 1):
+            about = {"w": w, "value": value, "next_look": next_look, "looks": looks, "done": epoch - 1}
+            stage.save(about | {"run": run.state()})
             run.epoch()
             if epoch < next_look and epoch < max_iter and not reporter.asked:
                 continue
@@ -74,7 +84,7 @@ def descend_stochastically(
     except StopTraining as request:
         stop = request.stop
     evaluations = looks[-1][0] + len(looks) if looks else 0
-    return Result(w, value, stop, settled, reporter.since(first), evaluations)
+    return stage.end(Result(w, value, stop, settled, reporter.since(first), evaluations))
 
 
 def _left(looks: list[tuple[int, float]]) -> float:
@@ -88,10 +98,12 @@ def _left(looks: list[tuple[int, float]]) -> float:
 
 
 class _Run:
-    def __init__(self, learner: Learner, start, l1, l2, averaged: bool):
+    STATE = ("first", "restarts", "steps", "epochs")
+
+    def __init__(self, learner: Learner, start, l1, l2, averaged: bool, fresh: bool = True):
         self.learner, self.start, self.averaged = learner, start, averaged
         self.penalty, self.l2 = learner.penalties(l1, l2), float(np.mean(l2)) if len(l2) else 0.0
-        self.first = max(learner.search_step(self.penalty), learner.safe_step())
+        self.first = max(learner.search_step(self.penalty), learner.safe_step()) if fresh else math.nan
         self.restarts = 0
         self.restart()
 
@@ -99,6 +111,15 @@ class _Run:
         self.learner.reset(self.start)
         self.steps, self.epochs = 0, 0
         self.average = [a.copy() for a in self.learner.arrays]
+
+    def state(self) -> dict[str, Any]:
+        return fields_of(self, self.STATE) | {"average": list(self.average), "learner": self.learner.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        set_fields(self, self.STATE, state, 0)
+        self.learner.restore(state["learner"])
+        for mine, mean in zip(self.average, state["average"], strict=True):
+            mine[...] = mean
 
     def epoch(self) -> None:
         """Make one pass over the sentences in a new order; if steps were too long, again with half of them."""

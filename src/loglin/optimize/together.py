@@ -7,12 +7,14 @@ Labels that have converged leave, so that later passes have fewer columns.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from loglin.features.scoring import ROW_LABELS
 from loglin.kernels import vectors as kernels
 from loglin.kernels.rows import padded
-from loglin.optimize.descent import Descent, Goal
+from loglin.optimize.descent import Descent, Goal, Steps
 from loglin.optimize.lbfgs import QuasiNewton
 from loglin.optimize.objective import HasParts
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, converged
@@ -48,12 +50,23 @@ def minimize_together(
         for j, w in enumerate(by_label(start))
     ]
     shared = _SharedPass(criterion, by_label(start), by_label(l2))
-    loops = [run.steps(max_iter) for run in runs]
-    asked = {j: next(loop) for j, loop in enumerate(loops)}
     late, passes, reporter = set(range(L)), 0, reporter or Reporter()
     stop, first = None, len(reporter.iterations)
+    stage = reporter.stage(criterion)
+    if stage.ended:
+        return stage.outcome
+    running, told = set(range(L)), stage.state
+    stage.resume(lambda state: _restore(state, runs, shared))
+    if told is not None:
+        running, late, passes = set(told["running"]), set(told["late"]), told["passes"]
+    loops, asked = [run.steps(max_iter) for run in runs], {}
+    for j in sorted(running):
+        asked[j] = _caught_up(runs[j], loops[j])
     try:
         while asked:
+            about = {"running": sorted(asked), "late": sorted(late), "passes": passes}
+            labels = [_state(run, j in asked) for j, run in enumerate(runs)]
+            stage.save(about | {"members": shared.members, "W": shared.W, "labels": labels})
             for j, answer in shared.answers(asked).items():
                 try:
                     asked[j] = loops[j].send(answer)
@@ -70,7 +83,32 @@ def minimize_together(
         if late:
             stop = Stop(LIMIT, f"{len(late)} of {L} labels had not converged after max_iter = {max_iter} iterations")
     value = float(sum(run.here.value for run in runs))
-    return Result(_joined(runs), value, stop, not late, reporter.since(first), passes)
+    return stage.end(Result(_joined(runs), value, stop, not late, reporter.since(first), passes))
+
+
+def _state(run: Descent, runs: bool) -> dict[str, Any]:
+    """Where a label is: as its iteration began, and what it was answered since; where it ended, if it does not run."""
+    return {"top": run.top, "answers": run.answers} if runs else {"top": run.state(), "answers": []}
+
+
+def _restore(state: dict[str, Any], runs: list[Descent], shared: _SharedPass) -> None:
+    for run, label in zip(runs, state["labels"], strict=True):
+        if label["top"] is not None:
+            run.restore(label["top"])
+        run.answers = [(value, gradient) for value, gradient in label["answers"]]
+    members = list(state["members"])
+    if members != shared.members:
+        shared.criterion = shared.criterion.of(members)
+    shared.W, shared.members = np.ascontiguousarray(state["W"].reshape(len(members), -1)), members
+
+
+def _caught_up(run: Descent, loop: Steps[Result]) -> np.ndarray:
+    """The weights that a loop asks about after the answers that it was given already."""
+    given, run.answers = run.answers or [], []
+    asked = next(loop)
+    for answer in given:
+        asked = loop.send(answer)
+    return asked
 
 
 def _joined(runs: list[Descent]) -> np.ndarray:

@@ -5,9 +5,10 @@ design, gold labels, options, what the criterion asks for ──► index, weigh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,9 @@ from loglin.threads import Threads
 if TYPE_CHECKING:
     from loglin.features.template import TemplateSet
     from loglin.generative.hmm import HMM
+    from loglin.optimize.objective import Objective
+    from loglin.optimize.run import Make
+    from loglin.problems.shards import Parts
 
 LARGEST = 1e15  # |value| of an attribute
 
@@ -49,6 +53,7 @@ class ChainProblem:
     unpenalized: np.ndarray | None = None  # (attributes,) bool: intercepts
     hidden: Gold | None = None  # what is annotated, where ``gold`` is what the dictionary allows
     held: Corpus | None = None  # text without labels, on which the criterion of hidden labels is reported
+    parts: Parts | None = None  # where the sentences are, if they are not here; see problems/shards.py
 
     @classmethod
     def with_hidden_labels(
@@ -129,12 +134,16 @@ class ChainProblem:
             return self.asked_order
         return 2 if len(self.index.triples) else 1
 
+    @property
+    def has_transitions(self) -> bool:
+        """Whether label bigrams have weights."""
+        return self.sequential and (self._templates is None or self._templates.transitions)
+
     @cached_property
     def index(self) -> FeatureIndex:
         self._check_values()
-        templates, options = self._templates, self.options
-        transitions = self.sequential and (templates is None or templates.transitions)
-        index = build_index(self.design, self.gold, self._everything(), transitions, self.asked_order)
+        options = self.options
+        index = build_index(self.design, self.gold, self.everything(), self.has_transitions, self.asked_order)
         least: float = options.cutoff
         if options.by_value and least == 1:
             least = 0 if self.design.tokens.values.min(initial=0) < 0 else 1  # CRFsuite leaves out sums below 0
@@ -158,7 +167,7 @@ class ChainProblem:
                 f"large; give values between -{LARGEST:g} and {LARGEST:g}, such as this one in another unit"
             )
 
-    def _everything(self) -> Everything:
+    def everything(self) -> Everything:
         """Where weights for all labels are wanted: everywhere, or for the templates that say so."""
         wanted = Everything.of(self.design, self.options.all_features)
         if self.request.all_ngrams:
@@ -192,6 +201,10 @@ class ChainProblem:
         other.__dict__["index"] = self.index
         other.__dict__.pop("penalties", None)
         return other
+
+    def objective(self, make: Callable[[ChainProblem, type], Objective]) -> Make:
+        """What is minimized, of any precision; ``make`` makes it of a problem. Of parts it is the sum."""
+        return partial(make, self) if self.parts is None else partial(self.parts.sum, make)
 
     def feature_name(self, feature: int) -> str:
         """The attribute of a feature, and its label where it has one, as people know them."""
@@ -256,4 +269,4 @@ class ChainProblem:
             "sentences": self.design.n_sentences,
             "tokens": self.design.n_tokens,
             "threads": self.threads.n,
-        }
+        } | ({} if self.parts is None else self.parts.about())

@@ -75,16 +75,16 @@ class HiddenText:
         Labels with the same words would stay alike forever, so their emissions are random anyway.
         """
         if kind == "random":
-            return self._hmm([_noise(possible, rng) for possible in self.possible])
+            return self.model_of([_noise(possible, rng) for possible in self.possible])
         tables = [counting.normalized(possible.astype(float)) for possible in self.possible]
         for table, possible in zip(tables[1:], self.possible[1:], strict=True):
             if kind == "uniform":
                 table[:] = possible / possible.any(axis=0).sum()
             if self.alike.any():
                 table[self.alike] = table[self.alike].sum(axis=1, keepdims=True) * _noise(possible[self.alike], rng)
-        return self._hmm(tables)
+        return self.model_of(tables)
 
-    def _hmm(self, tables: Tables) -> HMM:
+    def model_of(self, tables: Tables) -> HMM:
         return HMM(self.labels, self.order, self.extractor, tables[0], tables[1:])
 
     # ------------------------------------------------------------------ the two steps
@@ -107,7 +107,7 @@ class HiddenText:
 
     def maximized(self, counts: Tables) -> HMM:
         """Relative frequencies."""
-        return self._hmm([counting.normalized(table) for table in counts])
+        return self.model_of([counting.normalized(table) for table in counts])
 
     def _scores(self, hmm: HMM, beta: float) -> tuple[np.ndarray, np.ndarray]:
         """W and E of structures/lattice.py: β log t, and β Σ_k log e_k of every entry."""
@@ -123,20 +123,19 @@ class HiddenText:
         """λ Σ log p, over all that is smoothed."""
         if not self.smoothing:
             return 0.0
-        tables = zip(_tables(hmm), self.possible, strict=True)
+        tables = zip(self.tables(hmm), self.possible, strict=True)
         return self.smoothing * math.fsum(float(np.log(table[possible]).sum()) for table, possible in tables)
 
     def gradient_norm(self, hmm: HMM, counts: Tables) -> float:
         """Of the MAP value by the logits of all rows, n(x) − p(x) Σ n."""
-        tables = zip(_tables(hmm), counts, strict=True)
+        tables = zip(self.tables(hmm), counts, strict=True)
         return math.sqrt(sum(float(np.square(n - p * n.sum(axis=-1, keepdims=True)).sum()) for p, n in tables))
 
     def active(self, hmm: HMM) -> int:
-        return sum(int(np.count_nonzero(table)) for table in _tables(hmm))
+        return sum(int(np.count_nonzero(table)) for table in self.tables(hmm))
 
-
-def _tables(hmm: HMM) -> Tables:
-    return [hmm.transition, *hmm.emissions]
+    def tables(self, hmm: HMM) -> Tables:
+        return [hmm.transition, *hmm.emissions]
 
 
 def _noise(possible: np.ndarray, rng: np.random.Generator) -> np.ndarray:

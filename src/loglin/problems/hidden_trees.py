@@ -211,10 +211,14 @@ class HiddenTrees:
     def _model(self, choices: np.ndarray, roots: np.ndarray) -> PCFG:
         """From probabilities (choices,) and (N,)."""
         with np.errstate(divide="ignore"):
-            rules, log_p = np.split(np.log(choices), [self.model.grammar.n_rules])
-            return replace(
-                self.model, rules=rules, roots=np.log(roots), lexicon=replace(self.model.lexicon, log_p=log_p)
-            )
+            return self.model_of([np.log(choices), np.log(roots)])
+
+    def tables(self, model: PCFG) -> list[np.ndarray]:
+        return [self._choices(model), model.roots]
+
+    def model_of(self, tables: list[np.ndarray]) -> PCFG:
+        rules, log_p = np.split(tables[0], [self.model.grammar.n_rules])
+        return replace(self.model, rules=rules, roots=tables[1], lexicon=replace(self.model.lexicon, log_p=log_p))
 
     def _shares(self, counts: np.ndarray) -> np.ndarray:
         """Each choice as a part of those of its symbol; as at the start where there are none: (choices,)."""

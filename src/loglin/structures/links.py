@@ -9,6 +9,7 @@ import numpy as np
 
 from loglin.kernels import scaled
 from loglin.kernels.rows import padded
+from loglin.kernels.second import lay_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +30,7 @@ class Steps:
         S[self.per_token :, :L, :L] = steps
         ST = np.ascontiguousarray(S[-1].T) if not self.per_token else np.empty((0, width))
         cube, cube_top, cube_spread = _exponentials(self.trigrams)
-        H = -(-(L + 1) // 4) * 4 if len(cube) else 0  # as kernels/second.py wants it
-        C, CT = np.zeros((H, L, width)), np.zeros((L if H else 0, width, width))
-        if H:
-            C[:L, :, :L] = cube
-            CT[:, :L, :L] = cube.transpose(1, 2, 0)
-        tables = (S.reshape(-1, width), ST, C.reshape(-1, width), CT.reshape(-1, width))
+        tables = (S.reshape(-1, width), ST, *lay_out(cube, width, np.float64))
         return scaled.Links(*tables, self.per_token, spread + cube_spread, (top, cube_top))
 
 

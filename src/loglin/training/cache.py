@@ -57,7 +57,7 @@ def _fitted(
     n = text.corpus.n_sentences
     last = max(1, n // SHARE)
     rest = replace(problem, text=text.part(0, n - last))
-    again = replace(run, reporter=Reporter(run.reporter.callback))
+    again = replace(run, reporter=Reporter(run.reporter.callback, checkpoint=run.reporter.checkpoint))
     base = fit(rest, criterion, again, held_out=held_out).predictor
     mass, hit = cached_mass(base, problem.options.window, problem.words.encode(text.part(n - last, n)))
     penalized = Penalized(CacheLikelihood(mass, hit), 1 / problem.options.variance(CACHE))

@@ -59,6 +59,7 @@ def fit(problem: Any, criterion: Criterion, run: Run, start: Any = None, held_ou
     """
     began = time.perf_counter()
     require(problem, criterion, start)
+    require_checkpoint_of(problem, criterion, run, start, held_out)
     with run.reporter.listening():
         way = criterion.way(problem, run)
         if held_out is not None:
@@ -88,6 +89,14 @@ def require(problem: Problem, criterion: Criterion, start: Any) -> None:
         )
     if criterion.needs == Annotation.CERTAIN:
         problem.require_labels(criterion.name)
+
+
+def require_checkpoint_of(problem: Any, criterion: Criterion, run: Run, start: Any, held_out: Any) -> None:
+    """Refuse to go on from the state of another training, where the run has a checkpoint."""
+    if run.reporter.checkpoint is not None:
+        from loglin.training.identity import identity
+
+        run.reporter.checkpoint.belongs(identity(problem, criterion, run, start, held_out))
 
 
 def record_of(result: Result) -> dict[str, Any]:

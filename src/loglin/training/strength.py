@@ -19,6 +19,7 @@ import numpy as np
 from loglin.criteria.criterion import Criterion
 from loglin.optimize.run import Run
 from loglin.problems.chains import ChainProblem
+from loglin.training.fit import require_checkpoint_of
 from loglin.training.held_out import HeldOutLabels
 
 AUTO = "auto"  # in place of a number
@@ -74,6 +75,7 @@ def choose(
 
     ``problem`` holds some of the ``n_sentences`` sentences that will be learnt from in the end.
     """
+    require_checkpoint_of(problem, criterion, run, None, held_out)
     share = min(1.0, problem.design.n_sentences / max(n_sentences, 1))
     few = min(run.max_iter, ROUGH_ITERATIONS)
     rough = replace(run, tol=max(run.tol, ROUGH_TOL), max_iter=few, reporter=run.reporter.quietly())

@@ -1,0 +1,33 @@
+"""Options that say who computes: workers on this machine, or those of a scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from loglin.cli import options as shared
+from loglin.errors import LoglinError
+
+workers = click.option(
+    "--workers", type=shared.Count(1), help="Share out shards among so many processes of this machine (Dask)."
+)
+scheduler = click.option(
+    "--scheduler", metavar="ADDRESS", help="Share out shards among the workers of a Dask scheduler, tcp://host:port."
+)
+
+
+@contextmanager
+def client(given: dict[str, Any]) -> Iterator[Any]:
+    """The Dask client that the options ask for; None: this process does all."""
+    if given["workers"] is not None and given["scheduler"] is not None:
+        raise LoglinError("--workers makes workers here, --scheduler takes those of others; give one of them")
+    if given["workers"] is None and given["scheduler"] is None:
+        yield None
+        return
+    from loglin.objectives.distributed import connected
+
+    with connected(given["scheduler"], given["workers"]) as found:
+        yield found

@@ -1,0 +1,155 @@
+"""Parts computed by the workers of Dask: weights out, summed gradients back.
+
+    weights ──► workers ──► Sums of each part ──► FAN of them added on a worker ──► … ──► one sum here
+
+A worker is shown the file of a part in the work folder, which all machines must see, and keeps nothing of its own: when
+one dies, Dask gives its parts to others. All sums are made in the order of the parts, so that the number of workers,
+and which of them live, changes nothing but the time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import platform
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from loglin.errors import LoglinError
+from loglin.objectives.sums import FAN, StoredFile, Sums, Total, total
+
+ANSWER = 10  # seconds in which a scheduler must answer
+DEATHS = 100  # of workers while they have the same part, before training is given up
+NEEDED = "the package distributed is needed; install loglin[distributed]"
+
+
+class Workers:
+    """The workers of a Dask client."""
+
+    is_here = False
+    threads: int | None = 1  # of a part: a worker has as many threads as parts that it computes at once
+
+    def __init__(self, client: Any):
+        self.client, self.moved, self._number = client, 0, itertools.count()
+        _require_same_versions(client)
+
+    def map(self, function: Callable[[Any], Any], items: Sequence) -> Iterator:
+        futures = [self._submit(function, item, near=n / len(items)) for n, item in enumerate(items)]
+        for future in futures:
+            yield self._result(future)
+
+    def total(self, function: Callable[[StoredFile, np.ndarray], Sums], files: Sequence, weights: np.ndarray) -> Total:
+        given = self._submit(np.asarray, weights)  # a task, not scattered data: it is made again if its worker dies
+        level = [self._submit(function, file, given, near=n / len(files)) for n, file in enumerate(files)]
+        while len(level) > 1:
+            groups = [level[i : i + FAN] for i in range(0, len(level), FAN)]
+            level = [self._submit(_added, group, len(weights)) for group in groups]
+        found = self._result(level[0])
+        workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+        self.moved += workers * weights.nbytes + found.places.nbytes + found.numbers.nbytes
+        return total([found], len(weights))
+
+    def about(self) -> dict[str, Any]:
+        workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
+        return {"workers": workers, "bytes_moved": self.moved}
+
+    def _submit(self, function: Callable, *given: Any, near: float | None = None) -> Any:
+        """A task; ``near`` is the place of its part among all, from 0 to 1: the same worker has it in every pass."""
+        where = {}
+        if near is not None:
+            addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+            if addresses:
+                where = {"workers": [addresses[int(near * len(addresses))]], "allow_other_workers": True}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            key = f"loglin-{id(self)}-{next(self._number)}"
+            return self.client.submit(function, *given, key=key, pure=False, retries=0, **where)
+
+    def _result(self, future: Any) -> Any:
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker as error:
+            raise LoglinError(
+                f"workers died {DEATHS} times over the same part ({error}); give them more memory, or smaller shards "
+                "with --memory"
+            ) from None
+        except (CancelledError, TimeoutError, OSError) as error:
+            raise LoglinError(f"the connection to the scheduler is lost ({error}); start it, and train again") from None
+
+
+def _added(group: list[Sums], n_features: int) -> Sums:
+    found, seen = total(group, n_features), np.zeros(n_features, bool)
+    for sums in group:
+        seen[sums.places] = True
+    places = np.flatnonzero(seen).astype(np.uint32)
+    return Sums(found.value, places, found.numbers[places])
+
+
+def versions() -> dict[str, str]:
+    """What must be the same everywhere for weights to be the same to the last bit."""
+    import loglin
+
+    return {
+        "loglin": loglin.__version__,
+        "numpy": np.__version__,
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def _require_same_versions(client: Any) -> None:
+    ours = versions()
+    try:
+        found = client.run(versions)
+    except ImportError as error:
+        raise LoglinError(f"a worker has no loglin ({error}); install loglin {ours['loglin']} on all workers") from None
+    except (AttributeError, TypeError) as error:
+        raise LoglinError(f"a worker has another loglin ({error}); install {ours['loglin']} on all workers") from None
+    if not found:
+        raise LoglinError("the scheduler has no workers; start some, and train again")
+    for address, theirs in found.items():
+        for name, version in ours.items():
+            if theirs.get(name) != version:
+                raise LoglinError(
+                    f"worker {address} has {name} {theirs.get(name)}, but here it is {version}; install the same on all"
+                )
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """A client of the scheduler at an address, or of so many single-threaded workers on this machine."""
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise LoglinError(NEEDED) from None
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=ANSWER, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise LoglinError(
+                f"no scheduler answers at {scheduler} ({error}); check the address, and that it runs"
+            ) from None
+        with client:
+            yield client
+        return
+    settings = {"distributed.scheduler.allowed-failures": DEATHS, "distributed.admin.tick.interval": "1h"}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
