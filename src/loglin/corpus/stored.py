@@ -3,8 +3,8 @@
     | "LOGLIN1\n" | length of the rest of the head | head: pickle, sizes of arrays | arrays, each at a multiple of 64 |
 
 An array whose bytes are all zero, such as room for results, takes no space in the file. Arrays are mapped privately:
-what is written into them stays in this process and is gone with the object. Only classes of loglin and of NumPy are
-made when a file is read, so that a file which somebody else wrote runs nothing.
+what is written into them stays in this process and is gone with the object. Only classes of loglin and arrays of NumPy
+are made when a file is read; a file that names any function else is refused.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ MAGIC = b"LOGLIN1\n"
 ALIGNED = 64
 PIECE = 1 << 22  # bytes written, or summed, at a time
 _ALLOWED = {
+    ("numpy", "dtype"),
+    ("numpy", "ndarray"),
+    *(
+        (f"numpy.{core}.{module}", name)
+        for core in ("_core", "core")
+        for module, name in (("numeric", "_frombuffer"), ("multiarray", "_reconstruct"), ("multiarray", "scalar"))
+    ),
     ("functools", "partial"),
     ("builtins", "set"),
     ("builtins", "frozenset"),
@@ -60,8 +67,8 @@ def store(path: str | os.PathLike, value: Any) -> None:
     write_atomically(path, pieces())
 
 
-def load(path: str | os.PathLike) -> Any:
-    """The object that ``store`` wrote, its arrays mapped."""
+def load(path: str | os.PathLike, at_once: bool = True) -> Any:
+    """The object that ``store`` wrote, its arrays mapped, ``at_once`` or when they are looked at."""
     try:
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -79,7 +86,8 @@ def load(path: str | os.PathLike) -> Any:
         head = mapped[begin + n : begin + n + described["pickle"]]
         if zlib.crc32(head) != crc:
             raise ValueError("changed")
-        _advise(mapped, "MADV_POPULATE_READ", 22)
+        if at_once:
+            _advise(mapped, "MADV_POPULATE_READ", 22)
         at, view, arrays = _start(n, len(head)), memoryview(mapped), []
         for length, zero in described["arrays"]:
             if zero:
@@ -115,7 +123,7 @@ class StoredFile:
         found = os.stat(path)
         return cls(path, found.st_size, found.st_mtime_ns)
 
-    def load(self) -> Any:
+    def load(self, at_once: bool = True) -> Any:
         try:
             found = StoredFile.of(self.path)
         except OSError:
@@ -125,7 +133,7 @@ class StoredFile:
             ) from None
         if found != self:
             raise LoglinError(f"{self.path} was changed while it was in use; train again with a work folder of its own")
-        return load(self.path)
+        return load(self.path, at_once)
 
 
 def read_ahead(path: str | os.PathLike) -> None:
@@ -177,6 +185,8 @@ def _is_zero(view: memoryview) -> bool:
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _ALLOWED or module.split(".")[0] in ("loglin", "numpy"):
+        if (module, name) in _ALLOWED:
             return super().find_class(module, name)
+        if module.startswith("loglin.") and isinstance(found := super().find_class(module, name), type):
+            return found
         raise pickle.UnpicklingError(f"it names {module}.{name}")

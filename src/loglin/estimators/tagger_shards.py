@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import loglin
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
-from loglin.corpus.shards import Source, WorkFolder, files_source, memory_of, tokens_of
+from loglin.corpus.shards import Source, WorkFolder, files_source, memory_of
 from loglin.errors import LoglinError
 from loglin.estimators.given import again, label_sequences, sentences_of
 from loglin.estimators.tagger_problem import hides_labels, options_of
@@ -45,7 +45,6 @@ def sharded_problem(
     chosen = tagger.chosen_criterion()
     _check(tagger, chosen)
     source = _source(X, y)
-    tokens = tokens_of(memory_of(memory))
     with tempfile.TemporaryDirectory(prefix="loglin-") as temporary:
         folder = WorkFolder(temporary if work_dir is None else work_dir)
         try:
@@ -56,7 +55,7 @@ def sharded_problem(
                 chosen.features(),
                 tagger.min_count,
                 source.partial,
-                tokens,
+                memory_of(memory),
             )
             problem = problem_of_shards(source, plan, folder, _engine(tagger, client), loglin.__version__)
             yield problem

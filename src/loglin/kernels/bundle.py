@@ -5,22 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
-from loglin.kernels.vectors import dot
 
 MOST = 2000  # exchanges between two planes
 
 
-@kernel("f8[] F[] f8[] F[,] int f8[,]", fastmath=REORDER)
-def add_plane(w, gradient, l2, planes, k, products):
-    """Set planes[k] = (gradient − l2·w)/√l2 and its products with all planes; returns gradient·w − ½ Σ l2·w²."""
+@kernel("f8[] F[] f8[] F[]", fastmath=REORDER)
+def set_plane(w, gradient, l2, plane):
+    """plane = (gradient − l2·w)/√l2; returns gradient·w − ½ Σ l2·w²."""
     total, one = 0.0, l2.shape[0] == 1
     for i in range(w.shape[0]):
         strength = l2[0] if one else l2[i]
         pull = strength * w[i]
-        planes[k, i] = (gradient[i] - pull) / np.sqrt(strength)
+        plane[i] = (gradient[i] - pull) / np.sqrt(strength)
         total += (gradient[i] - 0.5 * pull) * w[i]
-    for j in range(planes.shape[0]):
-        products[j, k] = products[k, j] = dot(planes[j], planes[k])
     return total
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from loglin.kernels.compile import REORDER, kernel
 
 
-@kernel("F[] F[]", "f4[] f8[]", fastmath=REORDER)
+@kernel("F[] F[]|f8[]", fastmath=REORDER)
 def dot(x, y):
     total = 0.0
     for block in range(0, x.shape[0], 4096):  # a sum of short sums, all in float64, rounds less
@@ -23,7 +23,7 @@ def norm(x):
     return np.sqrt(dot(x, x))
 
 
-@kernel(fastmath=REORDER)
+@kernel("float F[] F[]|f8[] F[]", fastmath=REORDER)
 def add_and_dot(alpha, x, y, z):
     """y += alpha·x, then y·z, in one pass."""
     total = 0.0
@@ -37,35 +37,15 @@ def add_and_dot(alpha, x, y, z):
     return total
 
 
-@kernel(fastmath=REORDER)
+@kernel("F[]|f8[] float F[]", fastmath=REORDER)
 def times_scale(q, gamma, scale):
+    """q ← gamma·scale·q; an empty scale is 1."""
     if scale.shape[0]:
         for i in range(q.shape[0]):
             q[i] *= gamma * scale[i]
     else:
         for i in range(q.shape[0]):
             q[i] *= gamma
-
-
-@kernel("F[,] F[,] f8[] int int float F[] F[]|f8[]")
-def two_loops(S, Y, rho, newest, count, gamma, scale, q):
-    """q ← H·q by the two-loop recursion (Nocedal & Wright, algorithm 7.4); S, Y (m, n) are rings."""
-    m = S.shape[0]
-    alpha = np.zeros(m)
-    k = newest
-    product = dot(S[k], q) if count else 0.0
-    for i in range(count):
-        alpha[k] = rho[k] * product
-        older = (k - 1 + m) % m
-        product = add_and_dot(-alpha[k], Y[k], q, S[older])
-        k = older
-    times_scale(q, gamma, scale)
-    k = (newest - count + 1 + m) % m
-    product = dot(Y[k], q) if count else 0.0
-    for i in range(count):
-        younger = (k + 1) % m
-        product = add_and_dot(alpha[k] - rho[k] * product, S[k], q, Y[younger])
-        k = younger
 
 
 @kernel("F[] F[] F[]", "f8[] f8[] f4[]", fastmath=REORDER)

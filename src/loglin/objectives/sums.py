@@ -18,8 +18,9 @@ import numpy as np
 
 from loglin.corpus.stored import StoredFile, read_ahead
 from loglin.optimize.objective import HasCurvature, HasLearner
+from loglin.optimize.rows import Room
 
-FAN = 8  # parts, or sums, that are added to a sum of the next level
+FAN = 16  # parts, or sums, that are added to a sum of the next level
 
 
 class Sums(NamedTuple):
@@ -41,6 +42,10 @@ class Total:
         self.numbers[sums.places] += sums.numbers
         self.added += 1
 
+    def clear(self) -> None:
+        self.value, self.added = 0.0, 0
+        self.numbers[:] = 0.0
+
     def add_all(self, other: Total) -> None:
         self.value += other.value
         self.numbers += other.numbers
@@ -57,7 +62,7 @@ def total(sums: Iterable[Sums], n_features: int) -> Total:
             if k + 1 == len(levels):
                 levels.append(Total(n_features))
             levels[k + 1].add_all(levels[k])
-            levels[k] = Total(n_features)
+            levels[k].clear()
             k += 1
     for lower, upper in itertools.pairwise(levels):
         if lower.added:
@@ -158,16 +163,17 @@ class Facts(NamedTuple):
         )
 
 
-def summed(engine: Engine, parts: Sequence[Facts], n_features: int, dtype: type) -> Sum:
+def summed(engine: Engine, parts: Sequence[Facts], n_features: int, dtype: type, room: Room) -> Sum:
     """The sum of parts, with the capabilities that all of them have."""
     curved, learns = all(p.curved for p in parts), all(p.learns for p in parts)
-    return (LearningSum if curved and learns else CurvedSum if curved else Sum)(engine, parts, n_features, dtype)
+    return (LearningSum if curved and learns else CurvedSum if curved else Sum)(engine, parts, n_features, dtype, room)
 
 
 class Sum:
     """Σ over parts of their objectives, as optimizers see it."""
 
-    def __init__(self, engine: Engine, parts: Sequence[Facts], n_features: int, dtype: type):
+    def __init__(self, engine: Engine, parts: Sequence[Facts], n_features: int, dtype: type, room: Room):
+        self.room = room  # of what the optimizer remembers
         self.engine, self.parts, self.n_features, self.dtype = engine, parts, n_features, np.dtype(dtype)
         self.files = [part.file for part in parts]
         self.convex = all(part.convex for part in parts)

@@ -22,7 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from loglin.kernels import bundle as kernels
+from loglin.kernels.vectors import dot
 from loglin.optimize.penalties import Penalties, shortest
+from loglin.optimize.rows import Room, release
 
 PLANES = 9
 LOOSENESS = 1.5, 4.0  # how many times the true distance the bound is at least, usually: where it is 1e-5, and 1e-3
@@ -64,8 +66,9 @@ class LowerBound:
 
     STATE = ("best", "seen", "planes", "products", "heights")
 
-    def __init__(self, penalties: Penalties):
+    def __init__(self, penalties: Penalties, room: Room | None = None):
         self.l1, self.l2 = penalties
+        self.room = room or Room()
         self.has_l1 = bool(np.any(self.l1))
         self.strengths = shortest(self.l2)
         self.best = -math.inf
@@ -74,7 +77,7 @@ class LowerBound:
         self.products, self.heights = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
 
     @classmethod
-    def of(cls, objective: object, penalties: Penalties) -> LowerBound | None:
+    def of(cls, objective: object, penalties: Penalties, room: Room | None = None) -> LowerBound | None:
         """A bound for a convex objective whose every weight has a penalty that this needs; None for others."""
         if not getattr(objective, "convex", False) or not len(penalties.l2):
             return None
@@ -82,7 +85,7 @@ class LowerBound:
             usable = getattr(objective, "nonnegative", True) and np.all((penalties.l1 > 0) | (penalties.l2 > 0))
         else:
             usable = np.all(penalties.l2 > 0)
-        return cls(penalties) if usable else None
+        return cls(penalties, room) if usable else None
 
     def see(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
         """Take in a point: the whole objective's value there, and the gradient without its L1 part."""
@@ -90,10 +93,14 @@ class LowerBound:
             self._see_one(w, value, gradient)
             return
         if not len(self.planes):
-            self.planes = np.zeros((PLANES, len(w)), gradient.dtype)
+            self.planes = self.room.rows(PLANES, len(w), gradient.dtype)
         k = self.seen % PLANES
-        drop = kernels.add_plane(w, gradient, self.strengths, self.planes, k, self.products)
-        self.heights[k] = value - drop
+        self.heights[k] = value - kernels.set_plane(w, gradient, self.strengths, self.planes[k])
+        for j, plane in enumerate(self.planes):
+            self.products[j, k] = self.products[k, j] = dot(plane, self.planes[k])
+            if j != k:
+                release(plane)
+        release(self.planes[k])
         self.seen += 1
         n = min(self.seen, PLANES)
         found = kernels.best_mixture(np.ascontiguousarray(self.products[:n, :n]), self.heights[:n])

@@ -100,7 +100,8 @@ def _minimize(
         reporter.view = lambda u: u / scales
     try:
         diagonal = hessian_diagonal(inside, weights, penalties.l2)
-        bound = LowerBound.of(objective, penalties)
+        room = getattr(objective, "room", None)
+        bound = LowerBound.of(objective, penalties, room)
         if run.certify and bound is None:
             raise LoglinError(
                 "certify needs a convex criterion, every label certain, and l2 above 0 for every weight: elsewhere no "
@@ -108,9 +109,12 @@ def _minimize(
             )
         if bound is None:
             tol = FAR_TOL * (tol if last else max(tol, SINGLE_PRECISION_TOL))
+        scale = None
+        if run.scaled and diagonal is not None:
+            scale = (diagonal**-power).astype(getattr(objective, "dtype", np.float64))
         how: dict[str, Any] = {
             "l1": penalties.l1,
-            "scale": diagonal**-power if run.scaled and diagonal is not None else None,
+            "scale": scale,
             "memory": run.memory,
             "max_iter": most,
             "reporter": reporter,
@@ -118,7 +122,7 @@ def _minimize(
         if isinstance(inside, HasParts) and inside.is_full:
             return minimize_together(inside, weights, l2=penalties.l2, tol=tol, diagonal=diagonal, **how)
         goal = Goal(tol, bound, diagonal, run.certify, run.tol, more_precise=not last)
-        result = minimize(Penalized(inside, shortest(penalties.l2)), weights, goal=goal, first=known, **how)
+        result = minimize(Penalized(inside, shortest(penalties.l2)), weights, goal=goal, first=known, room=room, **how)
     finally:
         reporter.view = None
     if scales is not None:

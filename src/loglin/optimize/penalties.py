@@ -18,8 +18,8 @@ class Penalties(NamedTuple):
 
     @classmethod
     def uniform(cls, n_features: int, l1: float, l2: float) -> Penalties:
-        """Penalties with the same strengths for all weights."""
-        return cls(np.full(n_features, float(l1)), np.full(n_features, float(l2)))
+        """Penalties with the same strengths for all weights: one number each in memory, not to be written to."""
+        return cls(*(np.broadcast_to(float(strength), n_features) for strength in (l1, l2)))
 
     @property
     def free(self) -> np.ndarray:
@@ -34,7 +34,7 @@ class Penalized:
     """objective(w) + ½ Σ l2·w²; the L1 part is left to the optimizer, which treats it separately."""
 
     def __init__(self, objective: Objective, l2: np.ndarray | float):
-        self.objective, self.l2 = objective, np.atleast_1d(np.asarray(l2, np.float64))
+        self.objective, self.l2 = objective, shortest(np.atleast_1d(np.asarray(l2, np.float64)))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.objective(weights)
@@ -43,5 +43,5 @@ class Penalized:
 
 def shortest(strengths: np.ndarray) -> np.ndarray:
     """The strengths as one number, (1,), if all are equal; otherwise as they are."""
-    first = strengths.ravel()[:1]
+    first = strengths[(slice(1),) * strengths.ndim].reshape(-1).copy()
     return first if len(first) and np.all(strengths == first) else strengths

@@ -64,9 +64,13 @@ def numbers_of(given: Any) -> np.ndarray:
 
 def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None) -> Penalties:
     """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
-    l1, l2 = found = Penalties.uniform(index.n_features, options.l1, options.l2)
+    found = Penalties.uniform(index.n_features, options.l1, options.l2)
     templates = getattr(extractor, "templates", None)
-    if templates is not None and any(t.variance is not None for t in templates.templates):
+    by_hand = templates is not None and any(t.variance is not None for t in templates.templates)
+    if not by_hand and not options.variances and unpenalized is None:
+        return found
+    l1, l2 = (strength.copy() for strength in found)
+    if templates is not None and by_hand:
         by_template = np.array([options.l2 if t.variance is None else 1 / t.variance for t in templates.observed])
         unigram, bigram, pair, triple = index.split(l2)
         unigram[:] = np.repeat(by_template[extractor.template_of("unigram")], np.diff(index.ptr))
@@ -81,7 +85,7 @@ def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpena
         free = np.repeat(unpenalized, np.diff(index.ptr))
         l1[: len(free)][free] = 0.0
         l2[: len(free)][free] = 0.0
-    return found
+    return Penalties(l1, l2)
 
 
 def _group_strengths(extractor: Any, options: ChainOptions) -> np.ndarray:

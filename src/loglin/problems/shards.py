@@ -21,7 +21,7 @@ import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.labels import gold_of_column
-from loglin.corpus.shards import Source, WorkFolder, cut
+from loglin.corpus.shards import Source, WorkFolder, cut, tokens_of
 from loglin.corpus.stored import StoredFile
 from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
@@ -31,10 +31,13 @@ from loglin.features.design import Design, Heads, Incidence
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import Everything, FeatureIndex, Observed
 from loglin.objectives.sums import Engine, Facts, Share, Sum, summed
+from loglin.optimize.rows import Room
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
 from loglin.problems.request import FeatureRequest
 from loglin.threads import Threads
+
+REMEMBERED = 20  # of the memory one part of what the optimizer remembers takes one share; what is larger is on disk
 
 
 class Elsewhere:
@@ -68,6 +71,7 @@ class Parts:
     files: Sequence[StoredFile]
     n_features: int
     layout: dict[str, int]  # of the text: columns, and which has the labels
+    room: Room
 
     def sum(self, make: Callable[[ChainProblem, type], Any], dtype: type) -> Sum:
         """The sum of the objectives that ``make`` makes of the parts; those of the sum before are removed."""
@@ -75,7 +79,7 @@ class Parts:
         name = self.folder.name(f"objective-{secrets.token_hex(4)}")
         items = [(file, f"{name}-{number:05}") for number, file in enumerate(self.files)]
         facts = list(self.engine.map(partial(_with_objective, make, dtype, self.engine.threads), items))
-        return summed(self.engine, facts, self.n_features, dtype)
+        return summed(self.engine, facts, self.n_features, dtype, self.room)
 
     def remove(self) -> None:
         """Remove objectives from the work folder."""
@@ -110,7 +114,12 @@ class Plan:
     request: FeatureRequest
     min_count: int
     partial: bool
-    tokens: int  # of a shard
+    memory: int  # bytes, about
+
+    @property
+    def tokens(self) -> int:
+        """Of a shard."""
+        return tokens_of(self.memory)
 
     def check(self) -> None:
         """Refuse what only a whole corpus in memory can answer."""
@@ -141,7 +150,7 @@ def problem_of_shards(source: Source, plan: Plan, folder: WorkFolder, engine: En
     parts, known = folder.stage("part", None if key is None else {"text": key, **plan.key()}, make)
     source.check()
     common, *files = parts
-    extractor, index, labels = common.load()
+    extractor, index, labels = common.load(at_once=False)  # little of it is looked at
     design = Elsewhere(
         n_tokens=about["tokens"],
         n_sentences=about["sentences"],
@@ -150,7 +159,9 @@ def problem_of_shards(source: Source, plan: Plan, folder: WorkFolder, engine: En
         corpus=None,
     )
     gold = Elsewhere(all_certain=known["certain"], n_labels=len(labels))
-    shards = Parts(folder, engine, files, index.n_features, about["layout"])
+    shards = Parts(
+        folder, engine, files, index.n_features, about["layout"], Room(folder.path, plan.memory // REMEMBERED)
+    )
     problem = ChainProblem(
         design,  # type: ignore[arg-type]
         extractor,
