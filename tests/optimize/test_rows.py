@@ -19,7 +19,8 @@ def resident() -> int:
 
 def test_written_rows_stay(tmp_path):
     rows = Room(str(tmp_path), 100).rows(3, 1001, np.float32)
-    assert rows.shape == (3, 1001) and not rows.any()
+    assert rows.shape == (3, 1001)
+    assert not rows.any()
     rows[1] = np.arange(1001)
     for k in range(3):
         release(rows[k])

@@ -55,24 +55,24 @@ def best_step(t, observed, delta, back, best, order, taken):
     for i in range(u8(L)):
         d = delta[u8(t - 1), i]
         for q in range(u8(observed.ptr[i]), u8(observed.ptr[i + u8(1)])):
-            j, score = u8(observed.ids[q]), d + observed.weights[q]
-            if score > best[j]:
-                best[j] = score
-                back[u8(t), j] = i
+            behind, score = u8(observed.ids[q]), d + observed.weights[q]
+            if score > best[behind]:
+                best[behind] = score
+                back[u8(t), behind] = i
     known = 0
     for j in range(L):
         for m in range(L):
             if m == known:
                 next_of_order(delta, t - 1, order, known, taken)
                 known += 1
-            i = order[m]
-            d = delta[t - 1, i]
+            other = order[m]
+            d = delta[t - 1, other]
             if d < best[j]:
                 break
-            if not was_observed(observed, i, j):
-                if d > best[j] or i < back[t, j]:
+            if not was_observed(observed, other, j):
+                if d > best[j] or other < back[t, j]:
                     best[j] = d
-                    back[t, j] = i
+                    back[t, j] = other
                 break
         delta[t, j] += best[j]
 
