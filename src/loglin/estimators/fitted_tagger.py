@@ -1,0 +1,180 @@
+"""What every tagger does once it has weights: predict, explain, be evaluated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from loglin.corpus.columns import Corpus, encode_strings, from_sentences
+from loglin.decoding.chains import ANY, Decoder
+from loglin.errors import LoglinError
+from loglin.estimators.given import ATTRIBUTES, certain_labels, form_of, label_sequences, listed, sentences_of
+from loglin.estimators.parameters import Estimator, require_fitted
+from loglin.features.extract import TemplateExtractor
+from loglin.models.chain import Model
+
+if TYPE_CHECKING:
+    from loglin.decoding.reasons import Entity, Explanation
+    from loglin.evaluation.induced import TaggingReport
+    from loglin.evaluation.sequences import Evaluation
+    from loglin.features.design import Design
+
+PER_TOKEN = "give a list with the attributes of each token, a list of strings or a dict"
+
+
+class FittedTagger(Estimator):
+    """A fitted ``model_`` of sequences; ``Tagger`` says how it is fitted."""
+
+    model_: Model
+    classes_: list
+    features: Callable | None
+    constrain: str | None
+    threads: int | None
+
+    # ------------------------------------------------------------------ inputs
+
+    def input_of(self, extractor: Any, sentences: Any) -> Any:
+        """Sentences as an extractor takes them: a corpus, or attributes."""
+        if isinstance(sentences, Corpus):
+            return sentences
+        if isinstance(extractor, TemplateExtractor):
+            return from_sentences(sentences)
+        if self.features is None:
+            if form_of(sentences) not in (ATTRIBUTES, None):
+                raise LoglinError(
+                    f"tokens are {form_of(sentences)}, but the model was trained on {ATTRIBUTES}; give the same"
+                )
+            return sentences
+        return [self._attributes(n, sentence) for n, sentence in enumerate(sentences)]
+
+    def _attributes(self, number: int, sentence: list) -> list:
+        """The attributes that the feature function gives to the tokens of a sentence."""
+        found = listed(self.features(sentence), f"what features gives for sentence {number}", PER_TOKEN)  # type: ignore[misc]
+        if len(found) != len(sentence):
+            raise LoglinError(
+                f"features gives {len(found)} lists of attributes for the {len(sentence)} tokens of sentence {number}; "
+                + PER_TOKEN
+            )
+        return found
+
+    def _adopt(self, model: Model) -> Self:
+        self.model_, self.classes_ = model, list(model.labels)
+        self.n_iter_ = model.record.get("iterations", 0)
+        self._decoder = self._new_decoder()
+        return self
+
+    def _new_decoder(self) -> Decoder:
+        return Decoder(self.model_, self.threads, ANY if self.constrain is None else self.constrain)
+
+    # ------------------------------------------------------------------ prediction
+
+    def _ready(self, X: Iterable, for_best: bool = False) -> tuple[Decoder, Design, list[list]]:
+        require_fitted(self)
+        if self.constrain != self._decoder.constrain:
+            self._decoder = self._new_decoder()
+        if self.features is None and self.model_.record.get("feature_function"):
+            raise LoglinError(
+                "the model was trained with a feature function, which files do not keep; open it with "
+                "Tagger.load(path, features=f), or set .features to it"
+            )
+        sentences = sentences_of(X)
+        if isinstance(sentences, Corpus):
+            return self._decoder, self._decoder.design(sentences, for_best), [] if for_best else sentences.sentences()
+        given = self.input_of(self.model_.extractor, sentences)
+        if isinstance(given, Corpus):
+            self._check_columns(given)
+        return self._decoder, self._decoder.design(given, for_best), sentences
+
+    def _check_columns(self, given: Corpus) -> None:
+        """Refuse tokens with other columns than those of training: one more may stand in the place of another."""
+        needs, trained = self.model_.extractor.templates.columns, self.model_.record.get("columns")  # type: ignore[union-attr]
+        most = trained - 1 if type(trained) is int and trained > 1 else len(given.columns)
+        if given.n_tokens and not needs <= len(given.columns) <= most:
+            raise LoglinError(
+                f"tokens have {len(given.columns)} column{'s' * (len(given.columns) > 1)}, but the model was trained "
+                f"on {most if type(trained) is int else needs}; give tuples of as many strings"
+            )
+
+    def predict(self, X: Iterable) -> list[list]:
+        """The best label sequence of every sentence."""
+        decoder, design, _ = self._ready(X, for_best=True)
+        names, cuts = self.classes_, design.offsets.tolist()
+        flat = list(map(names.__getitem__, decoder.best(design).tolist()))
+        return [flat[b:e] for b, e in itertools.pairwise(cuts)]
+
+    def predict_single(self, sentence: Sequence) -> list:
+        """The labels of one sentence."""
+        return self.predict([sentence])[0]
+
+    def predict_proba(self, X: Iterable) -> list[np.ndarray]:
+        """For every sentence the marginal probabilities (tokens, labels), labels as in ``classes_``."""
+        decoder, design, _ = self._ready(X)
+        rows = decoder.marginals(design)
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
+
+    def predict_marginals(self, X: Iterable) -> list[list[dict]]:
+        """For every token a dict from label to marginal probability."""
+        decoder, design, _ = self._ready(X)
+        names = self.classes_
+        rows = [dict(zip(names, row, strict=False)) for row in decoder.marginals(design).tolist()]
+        return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
+
+    def predict_nbest(self, X: Iterable, k: int = 5) -> list[list[tuple[list, float]]]:
+        """For every sentence its k best label sequences, each with its probability, best first."""
+        decoder, design, _ = self._ready(X)
+        name = self.classes_.__getitem__
+        return [[(list(map(name, y.tolist())), p) for y, p in ranked] for ranked in decoder.nbest(design, k)]
+
+    def entities(self, X: Iterable) -> list[list[Entity]]:
+        """The entities of the best sequence, each with the exact probability of its span."""
+        decoder, design, sentences = self._ready(X)
+        words = [[_word(token) for token in sentence] for sentence in sentences]
+        return [decoder.entities(c, w) for c, w in zip(decoder.chains(design), words, strict=True)]
+
+    def explain(self, sentence: Sequence, position: int) -> Explanation:
+        """The votes of every active feature for every label at one token, largest first."""
+        decoder, design, sentences = self._ready([sentence])
+        return decoder.explain(design, [_word(token) for token in sentences[0]], position)
+
+    def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
+        """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
+        from loglin.evaluation.sequences import evaluate_labels
+
+        predicted = self.predict(X)
+        if not any(predicted):
+            raise LoglinError("there are no tokens to compare; give at least one sentence and its labels")
+        return evaluate_labels(certain_labels(label_sequences(y), self.classes_), predicted)
+
+    def evaluate_unsupervised(
+        self, X: Iterable, y: Iterable[Sequence], mapping: str = "none", marginals: bool = False
+    ) -> TaggingReport:
+        """What a tagger learnt without labels gets right, of all words and of those with a choice in its dictionary.
+
+        ``mapping`` "many-to-one" or "one-to-one" first finds the right label that each of its labels stands for;
+        ``marginals`` adds the mean probability of the right labels.
+        """
+        from loglin.corpus.labels import gold_of_sequences
+        from loglin.evaluation.tagged_text import Labeled
+
+        decoder, design, sentences = self._ready(X)
+        sequences = certain_labels(label_sequences(y), self.classes_ if mapping == "none" else [])
+        names = list(dict.fromkeys([*self.classes_, *(label for labels in sequences for label in labels)]))
+        _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
+        words = encode_strings([_word(token) for sentence in sentences for token in sentence])
+        return Labeled(design, words, gold.codes, names).report(decoder, mapping, marginals)
+
+    def score(self, X: Iterable, y: Iterable[Sequence]) -> float:
+        """F1 of phrases for chunk labels, else accuracy of tokens."""
+        result = self.evaluate(X, y)
+        return result.f1 if result.unit == "phrase" else result.accuracy
+
+
+def _word(token: object) -> str:
+    if isinstance(token, str):
+        return token
+    if isinstance(token, tuple | list) and token and isinstance(token[0], str):
+        return token[0]
+    return str(token)
