@@ -31,6 +31,7 @@ COMMANDS = {
     "docs/language-models.md": 10,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
+    "docs/scale.md": 3,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,
 }

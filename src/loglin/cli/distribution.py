@@ -31,3 +31,15 @@ def client(given: dict[str, Any]) -> Iterator[Any]:
 
     with connected(given["scheduler"], given["workers"]) as found:
         yield found
+
+
+@contextmanager
+def engine(given: dict[str, Any]) -> Iterator[Any]:
+    """The workers that the options ask for; None: this process does all."""
+    with client(given) as found:
+        if found is None:
+            yield None
+            return
+        from loglin.objectives.distributed import Workers
+
+        yield Workers(found)

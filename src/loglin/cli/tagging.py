@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ from typing import Any
 
 import click
 
+from loglin.cli import distribution
 from loglin.cli import options as shared
+from loglin.errors import LoglinError
 
 constrain = click.option(
     "--constrain",
@@ -19,8 +22,9 @@ constrain = click.option(
 
 @click.command("tag")
 @click.argument("model")
-@click.argument("file", default="-")
+@click.argument("files", nargs=-1)
 @click.option("-o", "--output", help="Where to write; default standard output.")
+@click.option("--output-dir", help="Folder to tag several files into; what is done there is not done again.")
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
 @click.option("--nbest", type=shared.Count(1), help="The K best sequences of each sentence, with probabilities.")
 @constrain
@@ -29,14 +33,23 @@ constrain = click.option(
 @shared.dictionary
 @shared.text_format
 @shared.encoding
+@distribution.workers
+@distribution.scheduler
 @shared.threads
 @shared.as_json
-def tag_command(model, file, output, marginals, nbest, as_json, **given) -> None:
-    """Add a column of labels to FILE (default: standard input); a label column in it is ignored.
+def tag_command(model, files, output, output_dir, marginals, nbest, as_json, **given) -> None:
+    """Add a column of labels to a file (default: standard input); a label column in it is ignored.
+
+    Several FILES, quoted patterns such as 'in/*.txt', or folders are tagged into --output-dir, each into a file of its
+    name. The same command goes on where it was stopped: files that are done and unchanged are left as they are.
 
     Of plain text (--format text) every word becomes word/TAG; in CoNLL-U labels stand in the column that the model
     was trained on, else in UPOS, and all else stays as it is.
     """
+    if output_dir is not None:
+        _tag_files(model, files, output, output_dir, {"marginals": marginals, "nbest": nbest, "json": as_json}, given)
+        return
+    file = _single(files, given)
     from loglin.corpus.files import ReadAhead
     from loglin.corpus.formats import Stretch, detected
     from loglin.decoding.tagged_text import tagged
@@ -61,6 +74,49 @@ def tag_command(model, file, output, marginals, nbest, as_json, **given) -> None
         seconds = time.perf_counter() - began
         summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
         shared.print_json(summary | {"output": output})
+
+
+def _single(files: tuple[str, ...], given: dict[str, Any]) -> str:
+    """The one file to tag; several are refused without a folder to tag them into."""
+    file = files[0] if files else "-"
+    if len(files) > 1 or os.path.isdir(file) or (any(c in file for c in "*?[") and not os.path.exists(file)):
+        what = f"{file} is a folder" if os.path.isdir(file) else f"{' and '.join(files[:2])} may be several files"
+        raise LoglinError(f"{what}, tagged into another folder; give --output-dir")
+    if given["workers"] is not None or given["scheduler"] is not None:
+        raise LoglinError("workers share out files that are tagged into a folder; give --output-dir")
+    return file
+
+
+def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[str, Any]) -> None:
+    """Tag every file into the folder and say what was done."""
+    from loglin import __version__
+    from loglin.corpus.shards import sources
+    from loglin.decoding.tagged_files import Answers, Tagging, items_of
+    from loglin.models.chain import Model
+
+    if output:
+        raise LoglinError("--output names one file, --output-dir a folder for several; give one of them")
+    if not files or "-" in files:
+        raise LoglinError("--output-dir takes files, patterns or folders, not standard input; name them")
+    began = time.perf_counter()
+    require_tagger(Model.load(model), model)
+    items = items_of(sources(files), folder, model)
+    told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
+    answers = Answers(given["text_format"], given["encoding"], **asked, constrain=given["constrain"], decoding=told)
+    with distribution.engine(given) as engine:
+        tagging = Tagging.of(model, answers, given["threads"] if engine is None else 1, __version__)
+        outcomes = list(map(tagging, items) if engine is None else engine.map(tagging, items))
+    wrong = [outcome for outcome in outcomes if outcome.error]
+    seconds, tokens = time.perf_counter() - began, sum(o.tokens for o in outcomes if not o.done_before)
+    before = sum(o.done_before for o in outcomes)
+    done = len(outcomes) - before - len(wrong)
+    if wrong:
+        others = f" ({len(wrong)} of {len(outcomes)} files were not tagged)" if len(outcomes) > 1 else ""
+        raise LoglinError(f"{wrong[0].error}{others}")
+    summary = {"files": done, "done_before": before, "tokens": tokens, "seconds": seconds}
+    speed = tokens / max(seconds, 1e-9)
+    text = f"{done:,} files tagged, {before:,} done before; {tokens:,} tokens in {seconds:.1f} s, {speed:,.0f} a second"
+    shared.show(summary | {"tokens_per_second": speed, "output": folder}, text, asked["json"])
 
 
 @click.command("eval")

@@ -156,6 +156,12 @@ def files_source(
 
 def fingerprint(path: str) -> list:
     """What tells that a file was changed: name, size, time of change, and checksum of its bytes."""
+    found = seen_from_outside(path)
+    return found if "://" in path else [*found, checksum(path)]
+
+
+def seen_from_outside(path: str) -> list:
+    """Name, size and time of change of a file that can be read again."""
     if "://" in path:
         system, inside = _remote(path)
         about = system.info(inside)
@@ -169,7 +175,7 @@ def fingerprint(path: str) -> list:
     if not os.path.isfile(path):
         open_binary(path).close()  # says what is wrong with it
         raise LoglinError(f"{path} is no file that can be read again; save it to one first")
-    return [path, found.st_size, found.st_mtime_ns, checksum(path)]
+    return [path, found.st_size, found.st_mtime_ns]
 
 
 # ---------------------------------------------------------------------- the work folder
