@@ -60,12 +60,12 @@ GIVEN = {
         {"criterion": "margin", "settings": {"loss": "softmax"}, "l1": 0.1, "l2": 2.0, "fit_intercept": False},
         {"variances": {"the": 0.5}, "all_features": False, "min_count": 2, "cutoff": 2, "max_iter": 9, "tol": 0.01},
         {"seed": 4, "warm_start": True, "dtype": "float64", "class_weight": {"sport": 2.0}, "optimizer": "gradient"},
-        {"multi_label": True, "threshold": 0.3},
+        {"multi_label": True, "threshold": 0.3, "feature_names": ["a", "b"]},
         {"multi_label": True, "threshold": "out-of-fold"},
     ],
     NaiveBayes: [
         {"kind": "bernoulli", "alpha": 0.5, "class_prior": {"sport": 0.75, "money": 0.25}, "min_count": 2},
-        {"objective": "conditional", "max_iter": 7, "tol": 0.1},
+        {"objective": "conditional", "max_iter": 7, "tol": 0.1, "feature_names": ["a", "b"]},
     ],
     Parser: [
         {"criterion": "piecewise", "settings": {"threshold": 2}, "template": template("forest"), "max_length": 9},

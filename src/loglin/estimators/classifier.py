@@ -11,10 +11,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from loglin.corpus.frames import Names, is_frame
 from loglin.corpus.plaintext import distinct_words
 from loglin.decoding.chains import Decoder
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
+from loglin.estimators.framed import examples
 from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of, listed
 from loglin.estimators.parameters import by_label
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
@@ -55,6 +57,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     model_: Model
     fit_intercept: bool
     min_count: int
+    feature_names: Sequence[str] | None
     gives_probabilities = True
     threads: int | None
 
@@ -88,7 +91,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _new_extractor(self, X: Any) -> MatrixExtractor | AttributeExtractor:
-        return MatrixExtractor(intercept=self.fit_intercept) if hasattr(X, "shape") else AttributeExtractor()
+        if not hasattr(X, "shape"):
+            return AttributeExtractor()
+        given = self.feature_names if self.feature_names is not None else getattr(self, "feature_names_in_", None)
+        names = None if given is None else [str(name) for name in given]
+        if names is not None and (len(names) != X.shape[1] or len(set(names)) < len(names)):
+            raise LoglinError(
+                f"feature_names are {len(names)}, {len(set(names))} of them different, but X has {X.shape[1]} columns; "
+                "give a name for each"
+            )
+        return MatrixExtractor(intercept=self.fit_intercept, names=names)
 
     def _examples(self, X: Any) -> Any:
         """Checked matrices as they are; attribute lists as sentences of one token, with an intercept."""
@@ -113,6 +125,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _design(self, X: Any, intercept: bool = True) -> Design:
         check_is_fitted(self, "model_")
+        X = examples(X, Names.kept(self.model_.record))
         if isinstance(self.model_.extractor, MatrixExtractor):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
             return self.model_.extractor.transform(X, intercept)
@@ -233,13 +246,15 @@ class Classifier(ClassifierMixin, BaseEstimator):
         extractor = model.extractor
         if isinstance(extractor, MatrixExtractor):
             self.fit_intercept, self.n_features_in_ = extractor.intercept, extractor.n_columns
+            if extractor.names is not None and self.feature_names is None:  # those of a frame
+                self.feature_names_in_ = np.array(extractor.names, object)
         elif isinstance(extractor, AttributeExtractor):
             self.fit_intercept = extractor.names.code(INTERCEPT) >= 0
         return self._adopt(model)
 
 
 def is_matrix(X: Any) -> bool:
-    if sparse.issparse(X) or hasattr(X, "__dataframe__"):
+    if sparse.issparse(X) or is_frame(X):
         return True
     if hasattr(X, "__array__"):  # a column of texts, lists or dicts is a list of examples
         return len(getattr(X, "shape", ())) != 1 or np.asarray(X).dtype.kind in "biufc"
@@ -257,7 +272,7 @@ def codes(labels: list, candidates: Iterable, example: int) -> list[int]:
 
 
 def single(example: Any) -> Any:
-    if sparse.issparse(example):
+    if sparse.issparse(example) or is_frame(example):
         return example
     if isinstance(example, np.ndarray):
         return example.reshape(1, -1)

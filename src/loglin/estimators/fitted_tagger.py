@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
+from loglin.corpus.frames import is_frame
 from loglin.decoding.chains import ANY, Decoder
 from loglin.errors import LoglinError
-from loglin.estimators.given import ATTRIBUTES, certain_labels, form_of, label_sequences, listed, sentences_of
+from loglin.estimators.given import (
+    ATTRIBUTES,
+    certain_labels,
+    described,
+    form_of,
+    label_sequences,
+    listed,
+    sentences_of,
+)
 from loglin.estimators.parameters import Estimator, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 
 if TYPE_CHECKING:
     from loglin.decoding.reasons import Entity, Explanation
+    from loglin.estimators.framed import FramedSentences
     from loglin.evaluation.induced import TaggingReport
     from loglin.evaluation.sequences import Evaluation
     from loglin.features.design import Design
@@ -80,13 +90,20 @@ class FittedTagger(Estimator):
                 "the model was trained with a feature function, which files do not keep; open it with "
                 "Tagger.load(path, features=f), or set .features to it"
             )
-        sentences = sentences_of(X)
+        sentences = sentences_of(self._framed(X).sentences if is_frame(X) else X)
         if isinstance(sentences, Corpus):
             return self._decoder, self._decoder.design(sentences, for_best), [] if for_best else sentences.sentences()
         given = self.input_of(self.model_.extractor, sentences)
         if isinstance(given, Corpus):
             self._check_columns(given)
         return self._decoder, self._decoder.design(given, for_best), sentences
+
+    def _framed(self, X: Any, name: str = "X") -> FramedSentences:
+        """A frame as sentences, by the columns of the frame that the tagger was trained on."""
+        from loglin.corpus.frames import Names
+        from loglin.estimators.framed import FramedSentences
+
+        return FramedSentences.of(X, Names.kept(self.model_.record), name)
 
     def _check_columns(self, given: Corpus) -> None:
         """Refuse tokens with other columns than those of training: one more may stand in the place of another."""
@@ -104,6 +121,17 @@ class FittedTagger(Estimator):
         names, cuts = self.classes_, design.offsets.tolist()
         flat = list(map(names.__getitem__, decoder.best(design).tolist()))
         return [flat[b:e] for b, e in itertools.pairwise(cuts)]
+
+    def predict_frame(self, X: Any, name: str = "predicted") -> Any:
+        """A frame of the same library with one more column, the predicted labels: in lists where a row is a sentence.
+
+        Its columns are found by the names that training had.
+        """
+        require_fitted(self)
+        if not is_frame(X):
+            raise LoglinError(f"X is {described(X)}, no data frame; give one, or call predict")
+        framed = self._framed(X)
+        return framed.with_labels(self.predict(framed.sentences), name)
 
     def predict_single(self, sentence: Sequence) -> list:
         """The labels of one sentence."""
@@ -140,9 +168,16 @@ class FittedTagger(Estimator):
         return decoder.explain(design, [_word(token) for token in sentences[0]], position)
 
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
-        """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences."""
+        """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences.
+
+        Of a frame, y may be the name of the column with the labels.
+        """
         from loglin.evaluation.sequences import evaluate_labels
 
+        if is_frame(X):
+            require_fitted(self)
+            framed = self._framed(X)
+            X, y = framed.sentences, framed.labels(y)
         predicted = self.predict(X)
         if not any(predicted):
             raise LoglinError("there are no tokens to compare; give at least one sentence and its labels")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.frames import is_frame, plain_values
 from loglin.corpus.labels import PartialColumn, plain_labels
 from loglin.errors import LoglinError
 
@@ -27,17 +28,17 @@ def listed(given: Any, place: str, remedy: str) -> list:
     """The items of a list, a tuple, an array, a series or a generator; ``remedy`` says what to give instead."""
     if type(given) is list:
         return list(given)
-    wrong = isinstance(given, str | bytes | Mapping | Set) or hasattr(given, "__dataframe__")
+    wrong = isinstance(given, str | bytes | Mapping | Set) or is_frame(given)
     if wrong or not isinstance(given, Iterable) or getattr(given, "shape", None) == ():
         raise LoglinError(f"{place} is {described(given)}; {remedy}")
-    return list(given)
+    return plain_values(given) if hasattr(given, "__arrow_c_stream__") or hasattr(given, "to_pylist") else list(given)
 
 
 def described(given: Any) -> str:
     """A value as errors name it."""
     if isinstance(given, str):
         return f"the string {given[:40]!r}"
-    if hasattr(given, "__dataframe__"):
+    if is_frame(given):
         return "a data frame"
     return f"{given!r:.60}"
 

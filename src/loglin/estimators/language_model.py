@@ -13,6 +13,7 @@ import numpy as np
 from loglin.corpus.plaintext import ATTRIBUTES, Text, from_lines, tokens_of
 from loglin.criteria.criterion import Criterion
 from loglin.errors import LoglinError
+from loglin.estimators.framed import lines_of
 from loglin.estimators.given import again
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
 from loglin.features.words import END, UNKNOWN, RunningText
@@ -57,6 +58,7 @@ class LanguageModel(WithCriterion, Estimator):
 
     A text is a list of lines, each a string or a list of tokens: a sentence a line, a blank line between
     documents, ``#! author=Chomsky`` at the start of one that has attributes; or what ``corpus.plaintext.read`` gives.
+    Of a data frame, its column "text" or "tokens" is taken, or the only one.
 
     Parameters
     ----------
@@ -176,7 +178,7 @@ class LanguageModel(WithCriterion, Estimator):
         return self
 
     def _text(self, text: Lines) -> Text:
-        return text if isinstance(text, Text) else from_lines(text, self.tagged)
+        return text if isinstance(text, Text) else from_lines(lines_of(text), self.tagged)
 
     # ------------------------------------------------------------------ probabilities
 

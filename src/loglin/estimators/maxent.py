@@ -14,12 +14,14 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from loglin.corpus.frames import Names
 from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences, plain_labels
 from loglin.criteria.criterion import Criterion
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
 from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, single
+from loglin.estimators.framed import examples_and_classes, table_record
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.parameters import WithCriterion, check_kinds, keeping_state
@@ -64,8 +66,10 @@ class MaxEnt(WithCriterion, Classifier):
         "out-of-fold" chooses the one with the best micro F1 on training examples that were held out in turn.
     l1, l2 : penalties.
     variances : {pattern of attribute names: variance of their Gaussian prior}, such as {"suffix:*": 0.1}, in place
-        of 1 / l2; columns of a matrix are named x0, x1, …
+        of 1 / l2; columns of a matrix are named x0, x1, … unless they have names.
     fit_intercept : one free weight per class.
+    feature_names : of the columns of a matrix, such as ``vectorizer.get_feature_names_out()``; a frame has
+        its own.
     all_features : weights for every (attribute, class) pair, or only for those seen together.
     min_count : attributes (of lists or dicts) seen less often are left out.
     cutoff : features (attribute and class together) seen less often are left out.
@@ -92,6 +96,7 @@ class MaxEnt(WithCriterion, Classifier):
         l2: float = 1.0,
         variances: Mapping | None = None,
         fit_intercept: bool = True,
+        feature_names: Sequence[str] | None = None,
         all_features: bool = True,
         min_count: int = 1,
         cutoff: int = 1,
@@ -117,6 +122,7 @@ class MaxEnt(WithCriterion, Classifier):
         self.l2 = l2
         self.variances = variances
         self.fit_intercept = fit_intercept
+        self.feature_names = feature_names
         self.all_features = all_features
         self.min_count = min_count
         self.cutoff = cutoff
@@ -151,6 +157,7 @@ class MaxEnt(WithCriterion, Classifier):
         """
         check_kinds(self)
         start = getattr(start, "model_", start)
+        X, y, names = examples_and_classes(X, y)
         if sample_weight is not None:
             sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
         if self.features is not None:
@@ -191,6 +198,7 @@ class MaxEnt(WithCriterion, Classifier):
             unpenalized=self._intercepts(extractor),
             indicator=several and is_indicator(y, 1),
             texts=texts,
+            names=names,
         )
         if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
@@ -210,6 +218,7 @@ class MaxEnt(WithCriterion, Classifier):
         unpenalized: np.ndarray | None = None,
         indicator: bool = False,  # whether predictions have the form of a 0/1 matrix
         texts: bool = False,  # whether examples are texts, which are split into words
+        names: Names | None = None,  # of the frame that the examples are from
     ) -> Self:
         """Train, with the precision and tolerance that suit the size of the problem."""
         chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
@@ -250,6 +259,7 @@ class MaxEnt(WithCriterion, Classifier):
             model = fit(problem, chosen, run, start, held_out)
             model.record["options"] = self.saved_parameters(chosen)
             model.record["texts"] = texts
+            model.record |= table_record(names)
             if indicator:
                 model.record["indicator"] = True
             self._adopt(model)

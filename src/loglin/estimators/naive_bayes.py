@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from loglin.criteria.naive_bayes import JointModel
 from loglin.criteria.registry import criteria
 from loglin.errors import LoglinError
 from loglin.estimators.classifier import Classifier, is_matrix
+from loglin.estimators.framed import examples_and_classes, table_record
 from loglin.estimators.given import are_texts, classes_of
 from loglin.estimators.maxent import MaxEnt
 from loglin.estimators.parameters import CHECKPOINT, by_label, check_kinds, keeping_state, opened, plain
@@ -42,6 +43,7 @@ class NaiveBayes(Classifier):
     class_prior : {class: P(c)} in place of the classes' shares of the examples.
     objective : "joint" counts; "conditional" keeps the parameters and the smoothing and maximizes Σ log P(c | x)
         instead, from the counted model (Klein and Manning 2002).
+    feature_names : of the columns of a matrix; those of a frame are known.
     min_count : attributes (of lists or dicts) seen less often are left out.
     max_iter, tol : of the conditional objective.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
@@ -55,6 +57,7 @@ class NaiveBayes(Classifier):
         alpha: float = 1.0,
         class_prior: Mapping | None = None,
         objective: str = "joint",
+        feature_names: Sequence[str] | None = None,
         min_count: int = 1,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -66,6 +69,7 @@ class NaiveBayes(Classifier):
         self.alpha = alpha
         self.class_prior = class_prior
         self.objective = objective
+        self.feature_names = feature_names
         self.min_count = min_count
         self.max_iter = max_iter
         self.tol = tol
@@ -86,6 +90,7 @@ class NaiveBayes(Classifier):
         """Count, or with the conditional objective count and then optimize."""
         check_kinds(self)
         chosen = JointModel(self.kind, self.alpha, self.objective, self.class_prior)
+        X, y, names = examples_and_classes(X, y)
         X, y = self._checked(X, classes_of(y))
         if isinstance(y, list) and any(v is None or isinstance(v, set | frozenset | list | tuple) for v in y):
             raise LoglinError("naive Bayes counts classes, and some are not certain; give every example one class")
@@ -115,6 +120,7 @@ class NaiveBayes(Classifier):
         with run.reporter.listening():
             model = fit(problem, chosen, run)
             model.record["texts"] = not is_matrix(X) and are_texts(X)
+            model.record |= table_record(names)
             model.record["options"] = {k: plain(v) for k, v in self.get_params().items() if k not in CHECKPOINT}
             self._adopt(model)
         return self

@@ -258,6 +258,8 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
     value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
 

@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from loglin.corpus.columns import Column, Corpus
+from loglin.corpus.frames import Names
 from loglin.errors import LoglinError
 from loglin.estimators.fitted_tagger import FittedTagger
+from loglin.estimators.framed import holding_out, sentences_and_labels, table_record
 from loglin.estimators.given import label_sequences, pair_of, sentences_of
 from loglin.estimators.parameters import WithCriterion, by_label, keeping_state, require_fitted
 from loglin.features.extract import TemplateExtractor
@@ -182,11 +184,22 @@ class Tagger(WithCriterion, FittedTagger):
         sample_weight: Sequence[float] | None = None,
         start: Model | None = None,
         *,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        columns: str | Sequence[str] | None = None,
+        sentence: str | Sequence[str] | None = None,
         work_dir: str | os.PathLike | None = None,
         memory: int | str | None = None,
         client: Any = None,
     ) -> Tagger:
         """Learn from sentences and their labels; a label may be None or a set of labels.
+
+        ``X_dev`` and ``y_dev`` are held out, in the place of the parameter ``dev``.
+
+        X may be a frame of pandas or polars, an Arrow table or a dataset of Hugging Face, and y the name of its column
+        of labels. A row is a sentence and ``columns`` hold lists, or ``sentence`` names the column, or columns, whose
+        values tell sentences apart, and a row is a token. Without ``columns`` tokens are in "tokens", or in all columns
+        but those of labels and sentences (docs/tagger.md).
 
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
         and y a column of labels. ``start`` is a model whose weights training begins with.
@@ -196,23 +209,34 @@ class Tagger(WithCriterion, FittedTagger):
         shard, as large as ``memory`` allows ("2GB"), in this process or by the workers of the Dask ``client``
         (docs/scale.md).
         """
-        from loglin.estimators.strength import chosen_strength
         from loglin.estimators.tagger_shards import are_shards, sharded_problem
-        from loglin.problems.penalties import numbers_of
-        from loglin.training.fit import require
 
         self.check()
         chosen = self.chosen_criterion()
         run = self._new_run(chosen)
+        start = getattr(start, "model_", start)
         if are_shards(X, y, work_dir, memory, client):
             if sample_weight is not None:
                 raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
-            with sharded_problem(self, X, y, work_dir, memory, client) as problem:
-                return self._trained(problem, chosen, run, getattr(start, "model_", start))
-        X, y = sentences_of(X), label_sequences(y)
-        start = getattr(start, "model_", start)
+            with (
+                holding_out(self, X_dev, y_dev),
+                sharded_problem(self, X, y, work_dir, memory, client) as problem,
+            ):
+                return self._trained(problem, chosen, run, start)
+        X, y, names = sentences_and_labels(X, y, Names.of(columns, None, sentence))
+        data = sentences_of(X), label_sequences(y), sample_weight
+        with holding_out(self, X_dev, y_dev, names):
+            return self._fit_in_memory(*data, chosen, run, start, table_record(names))
+
+    def _fit_in_memory(
+        self, X: Any, y: Any, sample_weight: Any, chosen: Criterion, run: Run, start: Model | None, more: Mapping
+    ) -> Tagger:
+        from loglin.estimators.strength import chosen_strength
+        from loglin.problems.penalties import numbers_of
+        from loglin.training.fit import require
+
         if sample_weight is not None:
-            sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
+            sample_weight = numbers_of(sample_weight)
         problem = self.problem(X, y, sample_weight)
         require(problem, chosen, self._start(start))
         began = time.perf_counter()
@@ -220,7 +244,7 @@ class Tagger(WithCriterion, FittedTagger):
         chosen_in = time.perf_counter() - began
         if strength is not None:
             problem = problem.with_l2(strength.l2)
-        more = {} if strength is None else strength.record()
+            more = more | strength.record()  # type: ignore[operator]
         return self._trained(problem, chosen, run, start, chosen_in, more)
 
     def _start(self, start: Model | None) -> Model | None:
