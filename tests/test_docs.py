@@ -29,6 +29,7 @@ COMMANDS = {
     "docs/criteria.md": 4,
     "docs/formats.md": 5,
     "docs/language-models.md": 10,
+    "docs/notebooks.md": 0,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
     "docs/scale.md": 3,

@@ -19,7 +19,7 @@ The way of the data; a folder imports only those above it (docs/architecture.md)
     problems        data numbered and checked
     criteria        which sums: one file each
     training        problem, criterion → trained model
-    drawing         trees, lattices → text, SVG
+    drawing         trees, lattices, explanations, models … → text, SVG, HTML, figures
     estimators      the face for Python
     demo, reproduce a built-in corpus; published tables
     cli             the face for the shell
@@ -43,9 +43,11 @@ __all__ = [
     "MaxEnt",
     "NaiveBayes",
     "Parser",
+    "Progress",
     "Tagger",
     "load",
     "select_tagger",
+    "show",
 ]
 
 _HOMES = {
@@ -59,12 +61,16 @@ _HOMES = {
     "MaxEnt": "loglin.estimators",
     "NaiveBayes": "loglin.estimators",
     "Parser": "loglin.estimators",
+    "Progress": "loglin.drawing.progress",
     "Tagger": "loglin.estimators",
     "load": "loglin.estimators",
     "select_tagger": "loglin.estimators",
+    "show": "loglin.drawing.tagged",
 }
 
 if TYPE_CHECKING:
+    from loglin.drawing.progress import Progress
+    from loglin.drawing.tagged import show
     from loglin.errors import LoglinError
     from loglin.estimators import LanguageModel, MaxEnt, NaiveBayes, Parser, Tagger, load, select_tagger
     from loglin.grammars.grammar import Grammar

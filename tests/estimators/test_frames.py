@@ -159,9 +159,7 @@ def test_labels_of_datasets_are_named(plain):
     codes = [[names.index(y) for y in s] for s in Y]
     tagger = Tagger(max_iter=5).fit(Dataset({"tokens": X, "ner": codes}, features), "ner")
     assert tagger.model_.weights.tobytes() == plain.model_.weights.tobytes()
-    flat = Dataset(
-        {"text": ["a b", "c", "a", "c d"], "label": [0, 1, 0, 1]}, {"label": ClassLabel(["N", "P"])}
-    )
+    flat = Dataset({"text": ["a b", "c", "a", "c d"], "label": [0, 1, 0, 1]}, {"label": ClassLabel(["N", "P"])})
     assert MaxEnt().fit(flat, "label").classes_.tolist() == ["N", "P"]
 
 

@@ -12,9 +12,6 @@ import click
 from loglin.cli import options as shared
 from loglin.errors import LoglinError
 
-_KEYS = ("criterion", "data", "sentences", "tokens", "objective", "iterations", "stopped", "train_seconds")
-_TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
-
 
 @click.command("inspect")
 @click.argument("model")
@@ -67,24 +64,9 @@ def check_label(label: str | None, labels: list[str], whose: str) -> None:
 
 def record_lines(record: dict, examples: bool = False) -> list[str]:
     """How the model was trained; the record of a foreign file may hold anything."""
-    lines = []
-    for key in _KEYS:
-        if key in record and not (examples and key in ("criterion", "tokens")):
-            title = "examples" if examples and key == "sentences" else _TITLES.get(key, key)
-            lines.append(f"  {title:<15}  {plain(record[key])}")
-    options = record.get("options")
-    if isinstance(options, dict):
-        given = ", ".join(f"{k} {plain(v)}" for k, v in options.items() if v is not None and k != "criterion")
-        lines.append(f"  {'options':<15}  {given}")
-    if "pruned" in record:
-        lines.append(f"  {'pruned at':<15}  {plain(record['pruned'])}")
-    return lines or ["  not recorded"]
+    from loglin.drawing.records import TrainingRecord
 
-
-def plain(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}" if abs(value) >= 1000 else f"{value:.6g}"
+    return [f"  {title:<15}  {text}" for title, text in TrainingRecord(record).rows(examples)] or ["  not recorded"]
 
 
 # ---------------------------------------------------------------------- smaller models

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from loglin.cli.inspecting import plain, record_lines
+from loglin.cli.inspecting import record_lines
+from loglin.drawing.records import plain
 from loglin.errors import LoglinError
 
 if TYPE_CHECKING:

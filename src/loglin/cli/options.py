@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from loglin.cli import interrupts
+from loglin.drawing import progress as drawn
 from loglin.errors import LoglinError
 
 LARGEST = (1 << 31) - 1
@@ -170,60 +171,17 @@ def short_names(first: str, second: str) -> tuple[str, str]:
     return short if short[0] != short[1] else (first, second)
 
 
-class Progress:
-    """Shows iterations: a bar on a terminal, a plain line a second elsewhere, nothing if quiet.
-
-    The bar stands for the way to convergence: from the improvement that was to come at first to ``tol`` of
-    the objective, on a logarithmic scale, and so do the seconds left.
-    """
+class Progress(drawn.Progress):
+    """The progress of a command's training; nothing is shown if it is quiet."""
 
     def __init__(self, tol: float, quiet: bool = False):
-        self.tol, self.quiet = tol, quiet
-        self.values: list[float] = []
-        self.first: float | None = None
-        self.last = 0.0
-        self.bar: Any = None
-        if not quiet and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=100, leave=False, bar_format="{percentage:3.0f}% |{bar:20}| {desc}")
+        super().__init__(tol)
+        self.quiet = quiet
 
     def __call__(self, iteration: Any) -> None:
         interrupts.learned()
-        if self.quiet:
-            return
-        done = self.way(iteration.value)
-        text = f"iteration {iteration.number}  objective {iteration.value:,.2f}"
-        if iteration.active:
-            text += f"  active {iteration.active:,}"
-        if iteration.score is not None:
-            text += f"  dev {iteration.score:.4f}"
-        text += f"  {iteration.seconds:.1f} s"
-        if 0.05 < done < 1:
-            text += f", about {iteration.seconds * (1 - done) / done:.0f} s left"
-        if self.bar is not None:
-            self.bar.n = round(100 * done)
-            self.bar.set_description_str(text)
-        elif iteration.seconds - self.last >= 1.0 or iteration.number == 1:
-            self.last = iteration.seconds
-            print(text, file=sys.stderr)
-
-    def way(self, value: float) -> float:
-        """Share of the way to convergence, 0 to 1."""
-        from loglin.optimize.descent import improvement_left
-
-        self.values.append(value)
-        left, goal = improvement_left(self.values), self.tol * abs(value)
-        if not left or goal <= 0:
-            return 0.0
-        self.first = max(self.first or left, left)
-        if self.first <= goal:
-            return 1.0
-        return min(1.0, max(0.0, math.log(self.first / left) / math.log(self.first / goal)))
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+        if not self.quiet:
+            super().__call__(iteration)
 
 
 def check_output(output: str | None, *inputs: str | None) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.files import read_text
 from loglin.corpus.output import write_atomically
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 
 TRACE = "-NONE-"  # the tag of a leaf that stands for no word
@@ -28,7 +29,7 @@ Sentence = list[tuple[str, str]]  # (word, tag)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tree:
+class Tree(Shown):
     """A node and what is below it: a preterminal has a word and no children, any other node has children."""
 
     label: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from loglin.corpus.shown import Shown
+
 
 @dataclass(frozen=True)
 class Vote:
@@ -25,7 +27,7 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """Why a token got its label."""
 
     token: str
@@ -35,21 +37,31 @@ class Explanation:
     transitions: dict  # label → weight of the steps from the labels before, if there are any
     following: dict  # label → weight of the steps to the labels after, if there are any
 
-    def __str__(self) -> str:
-        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)[:3]  # type: ignore[arg-type]
-        lines = [f"{self.token!r} is {self.label}"]
+    def verdict(self) -> str:
+        """One sentence: the label, and which one is likelier alone where that is another."""
+        likeliest = max(self.probabilities, key=self.probabilities.get)  # type: ignore[arg-type]
+        aside = f" in the best sequence of labels, though alone {likeliest} is likelier"
+        return f"{self.token!r} is {self.label}" + (aside if likeliest != self.label else "")
+
+    def table(self, most: int = 3) -> tuple[list, list[tuple[str, list[float]]]]:
+        """The likeliest labels and that of the token; probabilities, then rows of what votes for each of them."""
+        ranked = sorted(self.probabilities, key=self.probabilities.get, reverse=True)  # type: ignore[arg-type]
         if ranked[0] != self.label:
-            lines[0] += f" in the best sequence of labels, though alone {ranked[0]} is likelier"
-            ranked = [*[y for y in ranked if y != self.label][:2], self.label]
-        rows = [("probability", [f"{self.probabilities[y]:.4f}" for y in ranked])]
-        if self.transitions:
-            rows.append(("labels before", [f"{self.transitions.get(y, 0.0):+.3f}" for y in ranked]))
-        if self.following:
-            rows.append(("labels after", [f"{self.following.get(y, 0.0):+.3f}" for y in ranked]))
-        rows += [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self.votes]
-        width = max(len(name) for name, _ in rows)
+            ranked = [*[y for y in ranked if y != self.label][: most - 1], self.label]
+        ranked = ranked[:most]
+        voters = [("labels before", self.transitions), ("labels after", self.following)]
+        voters = [pair for pair in voters if pair[1]] + [(vote.feature, vote.votes) for vote in self.votes]
+        rows = [(name, [votes.get(y, 0.0) for y in ranked]) for name, votes in voters]
+        return ranked, [("probability", [self.probabilities[y] for y in ranked]), *rows]
+
+    def __str__(self) -> str:
+        ranked, (chances, *rows) = self.table()
+        cells = [(chances[0], [f"{p:.4f}" for p in chances[1]])]
+        cells += [(name, [f"{w:+.3f}" for w in weights]) for name, weights in rows]
+        width = max(len(name) for name, _ in cells)
         widths = [max(len(str(y)), 7) for y in ranked]
-        for name, cells in [("", ranked), *rows]:
-            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
+        lines = [self.verdict()]
+        for name, line in [("", ranked), *cells]:
+            aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(line, widths, strict=True))
             lines.append(f"  {name:<{width}}  {aligned}")
         return "\n".join(lines)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from loglin.corpus.shown import Shown
 from loglin.corpus.trees import Tree
 from loglin.errors import LoglinError
 from loglin.grammars.symbols import base_label
@@ -31,7 +32,7 @@ BATCH = 2000  # sentences whose attributes are held at once
 
 
 @dataclass(frozen=True)
-class Parse:
+class Parse(Shown):
     tree: Tree
     score: float  # of the tree in the model; of a cover −inf
     complete: bool = True
@@ -51,7 +52,7 @@ class Vote:
 
 
 @dataclass(frozen=True)
-class SpanExplanation:
+class SpanExplanation(Shown):
     """A span of the best tree, the rule on its top, and the strongest rival."""
 
     label: str

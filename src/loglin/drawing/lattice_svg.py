@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loglin.drawing.lattices import LatticeDrawing
-from loglin.drawing.svg import FONT, document, text_width, xml
+from loglin.drawing.svg import FILE, FONT, document, text_width, xml
 from loglin.errors import LoglinError
 
 MOST = 500  # arcs in a picture
@@ -50,8 +50,8 @@ class LatticePicture:
     labels: dict[tuple[int, int], ArcLabel]
 
 
-def svg(drawing: LatticeDrawing, title: str) -> str:
-    """The SVG file of a lattice; more than MOST arcs are refused."""
+def svg(drawing: LatticeDrawing, title: str, ground: str = FILE) -> str:
+    """The SVG of a lattice; more than MOST arcs are refused."""
     if len(drawing.arcs) > MOST:
         raise LoglinError(
             f"the lattice has {len(drawing.arcs):,} arcs, too many for a picture (at most {MOST:,}); "
@@ -66,14 +66,14 @@ def svg(drawing: LatticeDrawing, title: str) -> str:
     content = [
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="8" markerHeight="8" '
         'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0.5 L8 4 L0 7.5 z"/></marker></defs>',
-        '<g fill="none" stroke="black" marker-end="url(#head)">',
+        '<g fill="none" stroke="currentColor" marker-end="url(#head)">',
         f'<path d="M{-2.6 * RADIUS:.1f} 0 L{-RADIUS:.1f} 0"/>',
         *(_curve(arc, 2.0 if pair in own else 1.0) for pair, arc in picture.arcs.items()),
         "</g>",
-        *(_circle(q, place, drawing) for q, place in enumerate(picture.places.tolist())),
-        *(_text(label, pair in own) for pair, label in picture.labels.items()),
+        *(_circle(q, place, drawing, ground) for q, place in enumerate(picture.places.tolist())),
+        *(_text(label, pair in own, ground) for pair, label in picture.labels.items()),
     ]
-    return document((left, top, right, bottom), title, content)
+    return document((left, top, right, bottom), title, content, ground)
 
 
 def layout(drawing: LatticeDrawing) -> LatticePicture:
@@ -169,22 +169,22 @@ def _curve(arc: np.ndarray, width: float) -> str:
     return f'<path d="M{a:.1f} {b:.1f} Q{c:.1f} {d:.1f} {e:.1f} {f:.1f}" stroke-width="{width:g}"/>'
 
 
-def _circle(q: int, place: list[float], drawing: LatticeDrawing) -> str:
+def _circle(q: int, place: list[float], drawing: LatticeDrawing, ground: str) -> str:
     x, y = place
-    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" fill="none" stroke="black"'
+    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" fill="none" stroke="currentColor"'
     width = ' stroke-width="2"' if q in drawing.observed else ""
     inner = f'{circle} r="{RADIUS - 3:g}"/>' if drawing.final[q] else ""
     number = f'<text x="{x:.1f}" y="{y + 3.5:.1f}" font-size="10">{q}</text>'
-    return f'{circle.replace("none", "white", 1)} r="{RADIUS:g}"{width}/>{inner}{number}'
+    return f'{circle.replace("none", ground, 1)} r="{RADIUS:g}"{width}/>{inner}{number}'
 
 
-def _text(label: ArcLabel, own: bool) -> str:
+def _text(label: ArcLabel, own: bool, ground: str) -> str:
     bold = ' font-weight="bold"' if own else ""
     x, y = label.place.tolist()
     left, above, right, below = label.box
     first = y - 0.6 * FONT * (len(label.lines) - 1) + 0.35 * FONT
     size = f'width="{right - left - GAP:.1f}" height="{below - above - GAP:.1f}"'
-    box = f'<rect x="{left + GAP / 2:.1f}" y="{above + GAP / 2:.1f}" {size} fill="white"/>'
+    box = f'<rect x="{left + GAP / 2:.1f}" y="{above + GAP / 2:.1f}" {size} fill="{ground}"/>'
     return box + "".join(
         f'<text x="{x:.1f}" y="{first + 1.2 * FONT * k:.1f}"{bold}>{xml(line)}</text>'
         for k, line in enumerate(label.lines)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loglin.corpus.shown import Shown
 from loglin.neighborhoods.alphabet import written
 from loglin.structures.word_lattices import WordLattices
 
@@ -13,7 +14,7 @@ FEW = 3  # members of a pool that are written out
 
 
 @dataclass(frozen=True)
-class LatticeDrawing:
+class LatticeDrawing(Shown):
     """The states and labelled arcs of one word lattice."""
 
     arcs: list[tuple[int, str, int]]  # state, what is read, state

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 FONT = 13.0  # size of letters in SVG
+FILE = "white"  # the ground of a picture in a file of its own
 _JOINERS = "\u200c\u200d"  # without width, but part of words in Persian or Hindi
 
 
@@ -42,15 +43,20 @@ def xml(text: str) -> str:
     return escape(printable(text))
 
 
-def document(box: tuple[float, float, float, float], title: str, content: Iterable[str]) -> str:
-    """The SVG file of the box (left, top, right, bottom) with this content, on white for dark pages."""
+def document(box: tuple[float, float, float, float], title: str, content: Iterable[str], ground: str = FILE) -> str:
+    """The SVG of the box (left, top, right, bottom) with this content, on a ground of this color.
+
+    A file is black on white, for dark pages too; inside a page the lines have the color of the text around them.
+    """
     left, top, right, bottom = box
+    ink = ' color="black"' if ground == FILE else ""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{bottom - top:.0f}" '
         f'viewBox="{left:.1f} {top:.1f} {right - left:.1f} {bottom - top:.1f}" '
-        f'font-family="Helvetica, Arial, sans-serif" font-size="{FONT:g}" text-anchor="middle">',
+        f'font-family="Helvetica, Arial, sans-serif" font-size="{FONT:g}" text-anchor="middle" '
+        f'fill="currentColor"{ink}>',
         f"<title>{xml(title)}</title>",
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" fill="white"/>',
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" fill="{ground}"/>',
         *content,
         "</svg>",
     ]

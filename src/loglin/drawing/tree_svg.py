@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from loglin.corpus.trees import Tree
-from loglin.drawing.svg import FONT, document, text_width, xml
+from loglin.drawing.svg import FILE, FONT, document, text_width, xml
 from loglin.drawing.trees import Marks, TreeNode, layout, nodes_of
 from loglin.errors import LoglinError
 
@@ -18,7 +18,7 @@ ROW = 46  # from a level to the next
 GAP, MARGIN, BETWEEN = 14, 12, 30  # beside subtrees, around the picture, between trees
 SMALL = 0.75  # of the font, for marks
 LOW = 0.5  # a probability below is red
-RED, GRAY = "#b00020", "#707070"
+INK, RED, GRAY = "currentColor", "#d32f45", "#777777"  # readable on light and on dark
 _CLEAR = 4.0  # between a text and the line to it
 
 
@@ -30,7 +30,7 @@ class TreeText:
     x: float  # center
     y: float  # base line
     size: float  # of letters, relative to the font
-    color: str = "black"
+    color: str = INK
     bold: bool = False
 
     @property
@@ -46,7 +46,7 @@ class TreeLine:
 
     begin: tuple[float, float]
     end: tuple[float, float]
-    color: str = "black"
+    color: str = INK
     dashed: bool = False
 
 
@@ -60,8 +60,8 @@ class TreePicture:
     height: float
 
 
-def svg(trees: Sequence[Tree], title: str, marks: Sequence[Marks | None] = ()) -> str:
-    """The SVG file of trees, one below the other; ``marks`` are those of each tree."""
+def svg(trees: Sequence[Tree], title: str, marks: Sequence[Marks | None] = (), ground: str = FILE) -> str:
+    """The SVG of trees, one below the other; ``marks`` are those of each tree."""
     if not trees or (marks and len(marks) != len(trees)):
         raise LoglinError(f"there are {len(trees)} trees to draw and marks of {len(marks)}; give as many, at least one")
     content, top, widest = [], 0.0, 0.0
@@ -69,7 +69,7 @@ def svg(trees: Sequence[Tree], title: str, marks: Sequence[Marks | None] = ()) -
         picture = picture_of(tree, marked)
         content += [f'<g transform="translate(0 {top:.1f})">', *_drawn(picture), "</g>"]
         top, widest = top + picture.height + BETWEEN, max(widest, picture.width)
-    return document((-MARGIN, -MARGIN, widest + MARGIN, top - BETWEEN + MARGIN), title, content)
+    return document((-MARGIN, -MARGIN, widest + MARGIN, top - BETWEEN + MARGIN), title, content, ground)
 
 
 def picture_of(tree: Tree, marks: Marks | None = None) -> TreePicture:
@@ -82,7 +82,7 @@ def picture_of(tree: Tree, marks: Marks | None = None) -> TreePicture:
     path: list[tuple[int, TreeText]] = []  # center and lowest text of the nodes above
     for node, x in zip(nodes, centers, strict=True):
         del path[node.depth :]
-        color = RED if _is_low(node) else "black"
+        color = RED if _is_low(node) else INK
         label = TreeText(node.label, x, ROW * node.depth + FONT, 1.0, color, bold=node.word is None)
         lowest = TreeText(node.note, x, label.y + FONT * 0.95, SMALL, color) if node.note else label
         texts += [label] if lowest is label else [label, lowest]
@@ -116,6 +116,6 @@ def _drawn(picture: TreePicture) -> list[str]:
     for text in picture.texts:
         size = f' font-size="{FONT * text.size:g}"' if text.size != 1 else ""
         bold = ' font-weight="bold"' if text.bold else ""
-        fill = f' fill="{text.color}"' if text.color != "black" else ""
+        fill = f' fill="{text.color}"' if text.color != INK else ""
         drawn.append(f'<text x="{text.x:.1f}" y="{text.y:.1f}"{size}{bold}{fill}>{xml(text.content)}</text>')
     return drawn

@@ -15,10 +15,11 @@ from loglin.corpus.frames import Names, is_frame
 from loglin.corpus.plaintext import distinct_words
 from loglin.decoding.chains import Decoder
 from loglin.decoding.reasons import Vote
+from loglin.drawing.records import TrainingRecord
 from loglin.errors import LoglinError
 from loglin.estimators.framed import examples
 from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of, listed
-from loglin.estimators.parameters import by_label
+from loglin.estimators.parameters import by_label, page_of_estimator, training_record
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
@@ -37,8 +38,8 @@ class Votes(list[Vote]):
         self.label = label  # the class, or the set of labels
 
     def __str__(self) -> str:
-        ranked = sorted(self.scores, key=self.scores.get, reverse=True)[:5]  # type: ignore[arg-type]
-        rows = [(v.feature, [f"{v.votes.get(y, 0.0):+.3f}" for y in ranked]) for v in self]
+        ranked, votes = self.table()
+        rows = [(name, [f"{w:+.3f}" for w in weights]) for name, weights in votes]
         rows.append(("sum of votes", [f"{self.scores[y]:+.3f}" for y in ranked]))
         if self.probabilities:
             rows.append(("probability", [f"{self.probabilities[y]:.3f}" for y in ranked]))
@@ -49,6 +50,19 @@ class Votes(list[Vote]):
             aligned = "  ".join(f"{cell!s:>{w}}" for cell, w in zip(cells, widths, strict=True))
             lines.append(f"{name:<{width}}  {aligned}")
         return "\n".join(lines)
+
+    def table(self, most: int = 5) -> tuple[list, list[tuple[str, list[float]]]]:
+        """The classes with the largest scores, and the votes of every feature for each of them."""
+        ranked = sorted(self.scores, key=self.scores.get, reverse=True)[:most]  # type: ignore[arg-type]
+        return ranked, [(v.feature, [v.votes.get(y, 0.0) for y in ranked]) for v in self]
+
+    def _repr_html_(self) -> str:
+        from loglin.drawing.votes import votes_page
+
+        ranked, rows = self.table()
+        label = " and ".join(sorted(map(str, self.label))) or "nothing" if isinstance(self.label, set) else self.label
+        chances = [self.probabilities[y] for y in ranked] if self.probabilities else []
+        return votes_page(str(label), ranked, rows, [self.scores[y] for y in ranked], chances)
 
 
 class Classifier(ClassifierMixin, BaseEstimator):
@@ -201,6 +215,32 @@ class Classifier(ClassifierMixin, BaseEstimator):
             labels[int(scores[0].argmax())],
         )
 
+    # ------------------------------------------------------------------ pictures
+
+    @property
+    def training_(self) -> TrainingRecord:
+        """How the model was trained: numbers, why training stopped, and the history of iterations."""
+        check_is_fitted(self, "model_")
+        return training_record(self.model_)
+
+    def plot_training(self, ax: Any = None) -> Any:
+        """The objective over iterations; matplotlib's axes."""
+        from loglin.drawing.plots import plot_training
+
+        return plot_training(self.training_, ax)
+
+    def plot_confusion(self, X: Any, y: Any, ax: Any = None) -> Any:
+        """How often examples of each class get each class; matplotlib's axes."""
+        from loglin.drawing.plots import plot_confusion
+
+        return plot_confusion([str(v) for v in y], [str(v) for v in self.predict(X)], ax)
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in a notebook; with a model, that."""
+        return page_of_estimator(self, self.model_) if hasattr(self, "model_") else super()._html_repr()
+
+    # ------------------------------------------------------------------ weights and files
+
     @property
     def coef_(self) -> np.ndarray:
         """Weights (classes, attributes) without the intercept."""
@@ -223,8 +263,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         attribute = np.repeat(np.arange(len(index.ptr) - 1), np.diff(index.ptr))
         matrix[index.labels, attribute] = index.split(self.model_.weights)[0]
         return matrix
-
-    # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         check_is_fitted(self, "model_")

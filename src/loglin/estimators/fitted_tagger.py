@@ -27,6 +27,7 @@ from loglin.models.chain import Model
 
 if TYPE_CHECKING:
     from loglin.decoding.reasons import Entity, Explanation
+    from loglin.drawing.tagged import TaggedText
     from loglin.estimators.framed import FramedSentences
     from loglin.evaluation.induced import TaggingReport
     from loglin.evaluation.sequences import Evaluation
@@ -105,6 +106,14 @@ class FittedTagger(Estimator):
 
         return FramedSentences.of(X, Names.kept(self.model_.record), name)
 
+    def _pair(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Sentences and their labels, of a frame too."""
+        if not is_frame(X):
+            return X, y
+        require_fitted(self)
+        framed = self._framed(X)
+        return framed.sentences, framed.labels(y)
+
     def _check_columns(self, given: Corpus) -> None:
         """Refuse tokens with other columns than those of training: one more may stand in the place of another."""
         needs, trained = self.model_.extractor.templates.columns, self.model_.record.get("columns")  # type: ignore[union-attr]
@@ -167,6 +176,50 @@ class FittedTagger(Estimator):
         decoder, design, sentences = self._ready([sentence])
         return decoder.explain(design, [_word(token) for token in sentences[0]], position)
 
+    # ------------------------------------------------------------------ pictures
+
+    def show(self, X: Iterable, y: Iterable[Sequence] | None = None) -> TaggedText:
+        """Sentences with their labels and probabilities, for a notebook or a terminal; ``y``: to mark wrong labels."""
+        from dataclasses import replace
+
+        from loglin.corpus import schemes
+        from loglin.drawing.tagged import show
+
+        decoder, design, sentences = self._ready(X)
+        names, words = self.classes_, [[_word(token) for token in sentence] for sentence in sentences]
+        labels, probabilities = [], []
+        entities: dict[tuple[int, int, int], float] = {}
+        chunks = schemes.detect([str(name) for name in names]) is not None
+        for n, chain in enumerate(decoder.chains(design)):
+            best, _ = chain.best()
+            labels.append([names[i] for i in best])
+            probabilities.append(chain.marginals()[np.arange(len(best)), best].tolist())
+            if chunks:
+                entities |= {(n, e.start, e.stop): e.probability for e in decoder.entities(chain, words[n])}
+        text = show(words, labels, None if y is None else label_sequences(self._pair(X, y)[1]))
+        return replace(text, probabilities=probabilities, entities=entities)
+
+    def plot_confusion(self, X: Iterable, y: Iterable[Sequence], ax: Any = None) -> Any:
+        """How often tokens of each label get each label; matplotlib's axes."""
+        from loglin.drawing.plots import plot_confusion
+
+        X, y = self._pair(X, y)
+        right, found = label_sequences(y), self.predict(X)
+        for number, (one, other) in enumerate(zip(right, found, strict=True)):
+            if len(one) != len(other):
+                raise LoglinError(f"sentence {number} has {len(other)} tokens but {len(one)} labels; give one for each")
+        flat = [[str(v) for labels in side for v in labels] for side in (right, found)]
+        return plot_confusion(flat[0], flat[1], ax)
+
+    def plot_transitions(self, ax: Any = None) -> Any:
+        """The weights of steps from a label to the next; matplotlib's axes."""
+        from loglin.drawing.plots import plot_transitions
+
+        require_fitted(self)
+        return plot_transitions(self.model_, ax)
+
+    # ------------------------------------------------------------------ scores
+
     def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences.
 
@@ -174,10 +227,7 @@ class FittedTagger(Estimator):
         """
         from loglin.evaluation.sequences import evaluate_labels
 
-        if is_frame(X):
-            require_fitted(self)
-            framed = self._framed(X)
-            X, y = framed.sentences, framed.labels(y)
+        X, y = self._pair(X, y)
         predicted = self.predict(X)
         if not any(predicted):
             raise LoglinError("there are no tokens to compare; give at least one sentence and its labels")

@@ -251,6 +251,10 @@ class LanguageModel(WithCriterion, Estimator):
         """p(word | history)."""
         return float(np.exp(self._distribution(*_begun(history))[self._code(word)]))
 
+    @property
+    def _whole_model(self) -> PredictorModel:
+        return PredictorModel(self.model_, self.record_)
+
     def explain(self, history: str | Sequence[str], word: str) -> list[Vote]:
         """The votes of every active feature for a word, and the normalizer; they add up to its log p."""
         running, token = self._open(*_begun(history))
@@ -327,7 +331,7 @@ class LanguageModel(WithCriterion, Estimator):
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to one file."""
         require_fitted(self)
-        PredictorModel(self.model_, self.record_).save(path)
+        self._whole_model.save(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> LanguageModel:

@@ -16,11 +16,13 @@ from loglin.errors import LoglinError
 
 if TYPE_CHECKING:
     from loglin.criteria.criterion import Criterion
+    from loglin.drawing.records import TrainingRecord
     from loglin.optimize.checkpoint import Checkpoint
     from loglin.optimize.record import Iteration
     from loglin.optimize.run import Run
 
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
+LONGEST = 80  # characters of a parameter
 CHECKPOINT = ("checkpoint", "checkpoint_every")
 UNSAVED = ("callbacks", "dev", "features", "threads", *CHECKPOINT)  # functions, data, and what is of the machine
 
@@ -43,11 +45,53 @@ class Estimator:
 
         return BaseEstimator.__sklearn_tags__(self)  # type: ignore[arg-type]
 
+    @property
+    def training_(self) -> TrainingRecord:
+        """How the model was trained: numbers, why training stopped, and the history of iterations."""
+        require_fitted(self)
+        return training_record(self._whole_model)
+
+    def plot_training(self, ax: Any = None) -> Any:
+        """The objective and, where there is one, the score on held-out data over iterations; matplotlib's axes."""
+        from loglin.drawing.plots import plot_training
+
+        return plot_training(self.training_, ax)
+
+    @property
+    def _whole_model(self) -> Any:
+        """The model with the record of its training."""
+        return self.model_  # type: ignore[attr-defined]
+
+    def _repr_html_(self) -> str:
+        return page_of_estimator(self, self._whole_model if hasattr(self, "model_") else None)
+
     def __repr__(self) -> str:
         """The parameters that are not as they are by default."""
         usual = inspect.signature(type(self).__init__).parameters
         given = {k: v for k, v in Estimator.get_params(self).items() if repr(v) != repr(usual[k].default)}
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        return f"{type(self).__name__}({', '.join(f'{k}={_short(v)}' for k, v in given.items())})"
+
+
+def _short(value: Any) -> str:
+    """A parameter in few characters: data held out, or a template's text, may be long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def training_record(model: Any) -> TrainingRecord:
+    """What a model knows of its training."""
+    from loglin.drawing.records import TrainingRecord
+
+    return TrainingRecord(model.record)
+
+
+def page_of_estimator(estimator: Any, model: Any) -> str:
+    """What a notebook shows: the parameters of an estimator, and its model if it has one."""
+    from loglin.drawing.html import element, frame
+    from loglin.drawing.pages import page_of
+
+    named = frame(element("code", repr(estimator)))
+    return named if model is None else named + page_of(model)
 
 
 _SIMPLE = frozenset({"bool", "int", "float", "str", "None"})  # words of annotations

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from loglin.corpus.columns import Column
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import Codes, checked_codes
 
@@ -20,7 +21,7 @@ MAPPINGS = ("none", "many-to-one", "one-to-one")
 
 
 @dataclass(frozen=True)
-class TaggingReport:
+class TaggingReport(Shown):
     """Scores as fractions between 0 and 1; a fraction of nothing is 0, and None is what was not asked for or given.
 
     Ambiguous tokens are those whose word may have several labels by the dictionary. The random scores are those of

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from loglin.corpus import schemes
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 
 Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Shown):
     """Scores as fractions between 0 and 1; a fraction of nothing is 0.
 
     With unit "phrase" (every label fits IOB1, IOB2, IOBES or BILOU) precision, recall and f1 are over

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus import schemes
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import Codes, coded_sentences, sentence_counts
 
@@ -74,7 +75,7 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Two outputs for the same sentences: their scores, and three tests of the difference."""
 
     names: tuple[str, str]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from loglin.corpus.shown import Shown
 from loglin.corpus.trees import TRACE, Tree
 from loglin.errors import LoglinError
 from loglin.evaluation.sequences import ratio, scores_of
@@ -90,7 +91,7 @@ class SentenceScore:
 
 
 @dataclass(frozen=True)
-class ParseReport:
+class ParseReport(Shown):
     """Scores as fractions between 0 and 1; a fraction of nothing is 0."""
 
     precision: float  # of brackets

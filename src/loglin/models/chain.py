@@ -12,6 +12,7 @@ import numpy as np
 
 from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 from loglin.features.index import FeatureIndex
 from loglin.models.kinds import KINDS, Kind, load, save
@@ -32,7 +33,7 @@ _EXTRACTORS = {  # module and class in loglin.features, imported where a model h
 
 
 @dataclass
-class Model:
+class Model(Shown):
     task: str  # the name of its kind, see models/kinds.py
     labels: list  # where examples have candidates of their own, the classes that all choose from, or none
     extractor: TemplateExtractor | AttributeExtractor | MatrixExtractor

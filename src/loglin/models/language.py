@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from loglin.corpus.sections import Section, of_vocabulary
+from loglin.corpus.shown import Shown
 from loglin.features.histories import HistoryExtractor
 from loglin.features.words import RESERVED, Words
 from loglin.generative.ngram import NGramModel
@@ -22,7 +23,7 @@ LARGEST = 200.0  # of a weight that training could have found
 
 
 @dataclass
-class PredictorModel:
+class PredictorModel(Shown):
     """A language model and the record of its training."""
 
     predictor: Predictor

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from loglin.corpus.columns import Corpus, first_tokens, from_sentences
 from loglin.corpus.labels import check_number
 from loglin.corpus.sections import Section
+from loglin.corpus.shown import Shown
 from loglin.corpus.trees import Tree
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
@@ -37,7 +38,7 @@ LOCAL = {"global": 0, "local": 1, "nota": 2}  # how rules score: as they are, no
 
 
 @dataclass
-class ParserModel:
+class ParserModel(Shown):
     coder: TreeCoder | None  # None: the grammar is from a file, with rules of any length
     index: TreeIndex
     base: Base

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 from loglin.kernels import lattice as kernels
 from loglin.kernels import lattice_logs as logs
@@ -232,7 +233,7 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
+class Lattice(Shown):
     """One lattice with its weights: a distribution over paths and labels, p = exp(score) / Z."""
 
     words: WordLattices  # a single one

@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from loglin.corpus.shown import Shown
 from loglin.errors import LoglinError
 from loglin.kernels import transduce as kernels
 
@@ -24,7 +25,7 @@ Sentences = Sequence[Sequence[int]] | Sequence[np.ndarray]  # of symbols
 
 
 @dataclass(frozen=True, eq=False)
-class WordLattices:
+class WordLattices(Shown):
     states: np.ndarray  # (lattices + 1,) int64
     arcs: np.ndarray  # (states + 1,) int64
     targets: np.ndarray  # (arcs,) int32, counted from the lattice's first state
