@@ -35,6 +35,7 @@ COMMANDS = {
     "docs/scale.md": 3,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,
+    "docs/vectors.md": 3,
 }
 PAGES = {name: (ROOT / name).read_text() for name in COMMANDS}
 
@@ -52,6 +53,8 @@ def kitchen(tmp_path, monkeypatch):
     for name, seed, part in (("train.txt", 1, "train"), ("test.txt", 2, "test")):
         lines = generate(120, seed, part)
         Path(name).write_text("\n\n".join("\n".join(f"{t} {y}" for t, y in line) for line in lines) + "\n")
+        rows = np.random.default_rng(seed).standard_normal((sum(map(len, lines)), 8))
+        np.save(name.replace("txt", "npy"), rows.astype(np.float32))
     for name, seed in (("raw.txt", 3), ("held.txt", 4)):
         Path(name).write_text("".join(" ".join(t for t, _ in line) + "\n" for line in generate(60, seed, "train")))
     for name in ("train.conllu", "test.conllu"):

@@ -30,6 +30,7 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "unknown_words": model.dictionary.policy(model.labels) if model.dictionary else None,
         "templates": _templates(model),
         "attributes": model.extractor.n_attributes,
+        "vectors": model.vectors.size if model.vectors else None,
         "features": model.index.n_features,
         "active_features": int(np.count_nonzero(model.weights)),
         "bytes": os.path.getsize(path),
@@ -79,6 +80,8 @@ def lines(value: dict[str, Any]) -> list[str]:
         f"{len(labels)} labels: {_wrapped(labels)}",
         f"{value['attributes']:,} attributes, {value['features']:,} features ({active})",
     ]
+    if value["vectors"] is not None:
+        page.append(f"vectors of {value['vectors']:,} dimensions")
     if value["base"]:
         numbers = zip(value["base"]["columns"], value["base"]["values"], strict=True)
         columns = ", ".join(f"column {c} ({n:,} values)" for c, n in numbers)

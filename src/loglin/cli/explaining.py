@@ -27,6 +27,11 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
         if unknown:
             print(f"  not in the model: {', '.join(unknown)}")
         return
+    if model.vectors is not None:
+        raise LoglinError(
+            f"{path} looks at vectors of {model.vectors.size} numbers, which a typed sentence has not; use "
+            "Tagger.explain(sentence, position, vectors) in Python"
+        )
     decoder = Decoder(model)
     words, design = _sentence(model, sentence)
     value, explanation = explained(decoder, design, words, position)

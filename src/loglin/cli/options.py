@@ -100,6 +100,9 @@ beam = click.option("--beam", type=Count(0), help="Search with so many states a 
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )
+vectors = click.option(
+    "--vectors", metavar="FILE.npy", help="Vectors of the tokens, a row each, for a model trained with them."
+)
 text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PARAMETERS = (
     "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
     "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
-    "checkpoint",
+    "checkpoint", "vector_l2", "vector_scale",
 )  # fmt: skip
 
 
@@ -62,6 +62,10 @@ _PARAMETERS = (
     type=training.Strength(),
     help="L2 penalty, 1 / variance, or auto: chosen on held-out sentences. Default: the criterion's, mostly 1.",
 )
+@shared.vectors
+@click.option("--dev-vectors", metavar="FILE.npy", help="Vectors of the tokens of --dev.")
+@click.option("--vector-l2", type=float, help="L2 penalty of the weights of vectors; default: that of --l2.")
+@click.option("--vector-scale", is_flag=True, help="Standardize vectors: mean 0 and deviation 1 in training.")
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
 @training.max_iter("1000, of the perceptron 10 epochs, of criteria that begin at a CRF 10")
 @training.tol(None, "8e-4; up to 0.01 for other criteria than crf, see docs/criteria.md")
@@ -113,7 +117,7 @@ def train_command(data, output, as_json, **given) -> None:
 
     began = time.perf_counter()
     check_writable(output)
-    inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start")
+    inputs = ("dev", "template", "dictionary", "unlabeled", "gold", "start", "vectors", "dev_vectors")
     shared.refuse_overwriting(output, data, *(given[name] for name in inputs))
     checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
     progress = shared.Progress(given["tol"] or 0.0, given["quiet"] or as_json)
@@ -136,7 +140,7 @@ def train_command(data, output, as_json, **given) -> None:
             gold = _gold(given) if given["gold"] else None
             tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
         else:
-            tagger.fit(text.inputs, text.targets(), start=start)
+            tagger.fit(text.inputs, text.targets(), start=start, vectors=_rows(given["vectors"], data, text))
     progress.close()
     model = tagger.model_
     train = model.record["train_seconds"]
@@ -192,13 +196,22 @@ def _read_shards(data: str, given: dict, grid: Any) -> Shards:
     """The source of shards, of which one piece is read to see its columns."""
     from loglin.corpus.shards import files_source, memory_of
 
-    if grid or given["unlabeled"]:
-        raise LoglinError("shards take neither --grid nor --unlabeled; leave them out, or train in memory")
+    if grid or given["unlabeled"] or given["vectors"]:
+        raise LoglinError(
+            "shards take neither --grid nor --unlabeled nor --vectors; leave them out, or train in memory"
+        )
     memory_of(given["memory"])
     how = {name: given[name] for name in ("text_format", "encoding", "label_column", "scheme", "partial")}
     source = files_source(data, **how)
     next(source.pieces())
     return Shards(source, source.layout["columns"], source.layout["label_column"])
+
+
+def _rows(path: str | None, data: str, text: LabeledText) -> Any:
+    """The vectors of a text's tokens; None if there are none."""
+    from loglin.corpus.npy import Rows
+
+    return None if path is None else Rows(path, data).all(sum(text.lengths))
 
 
 def _start(path: str | None) -> Any:
@@ -267,7 +280,8 @@ def _held_out(tagger: Tagger, text: LabeledText | Shards, given: dict) -> Any:
         raise LoglinError(f"{path} holds words and the training data attributes, or the reverse; give both the same")
     if not isinstance(held.labels, Column):
         tagged.require_certain(path, held.labels, "held-out data need certain labels")
-    return held.inputs, held.targets()
+    rows = _rows(given["dev_vectors"], path, held)
+    return (held.inputs, held.targets()) if rows is None else (held.inputs, held.targets(), rows)
 
 
 def _gold(given: dict) -> tuple[Corpus | list, list]:

@@ -31,6 +31,7 @@ constrain = click.option(
 @shared.decoding
 @shared.beam
 @shared.dictionary
+@shared.vectors
 @shared.text_format
 @shared.encoding
 @distribution.workers
@@ -59,12 +60,12 @@ def tag_command(model, files, output, output_dir, marginals, nbest, as_json, **g
     stretches: Iterator[Stretch] = form.stretches(file, encoding)
     if form.ahead and given["threads"] != 1:
         stretches = ReadAhead(stretches)  # while the model is opened, and then while a stretch is tagged
-    decoder = _decoder(model, given)
+    decoder, vectors = _decoder(model, given), _rows(given, file)
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
         nonlocal tokens
-        asked = {"marginals": marginals, "nbest": nbest, "json": as_json}
+        asked = {"marginals": marginals, "nbest": nbest, "json": as_json, "vectors": vectors}
         for count, piece in tagged(decoder, file, form, encoding, stretches=stretches, **asked):
             tokens += count
             yield piece
@@ -134,6 +135,7 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
 )
 @click.option("--words", type=shared.Count(0), help="The most frequent errors by word, so many.")
 @click.option("--marginals", is_flag=True, help="Also the mean probability of the right labels.")
+@shared.vectors
 @shared.text_format
 @shared.encoding
 @shared.threads
@@ -149,7 +151,7 @@ def eval_command(model, file, label_column, mapping, words, marginals, as_json, 
 
     decoder = _decoder(model, given)
     form, began = detected(file, given["text_format"]), time.perf_counter()
-    data = read_labeled(decoder, file, form, given["encoding"], label_column)
+    data = read_labeled(decoder, file, form, given["encoding"], label_column, _rows(given, file))
     if mapping or marginals or words is not None:
         result: Any = data.report(decoder, mapping or "none", marginals)
         value, text = result.as_dict(), result.report(words or 0)
@@ -172,6 +174,13 @@ def _decoder(path: str, given: dict[str, Any]) -> Any:
 
     told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
     return Decoder(require_tagger(Model.load(path), path), given["threads"], given["constrain"], told)
+
+
+def _rows(given: dict[str, Any], text: str) -> Any:
+    """The vectors of a text's tokens; None if there are none."""
+    from loglin.corpus.npy import Rows
+
+    return None if given["vectors"] is None else Rows(given["vectors"], text)
 
 
 def require_tagger(model, path):

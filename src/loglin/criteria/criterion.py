@@ -70,6 +70,7 @@ class Criterion(ABC):
     optimizes: ClassVar[bool] = True  # False: it has its own way to weights, and takes no optimizer
     concave: ClassVar[bool] = True  # False: it has local optima, and takes optimizers that bear them
     counts: ClassVar[bool] = False  # it estimates a generative model, not weights, and continues no other model
+    takes_vectors: ClassVar[bool] = True  # False: tokens of chains may carry no vectors
     gives_probabilities: ClassVar[bool] = True  # of single decisions
     label_by_label: ClassVar[bool] = False  # of single decisions: the objective falls apart by label
 
@@ -88,6 +89,14 @@ class Criterion(ABC):
     def check(self) -> None:
         """Refuse settings that do not go together."""
         return None
+
+    def check_vectors(self, problem: Any) -> None:
+        """Refuse a problem whose tokens carry vectors, where the criterion counts, or lists, what it looks at."""
+        if not self.takes_vectors and getattr(problem, "vectors", None) is not None:
+            raise LoglinError(
+                f"criterion {self.name} does not learn from vectors; leave them out, or take criterion crf, memm, "
+                "pseudolikelihood, piecewise, margin or perceptron"
+            )
 
     def features(self) -> FeatureRequest:
         """Which features get a weight though the data do not show them."""

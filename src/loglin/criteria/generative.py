@@ -21,6 +21,7 @@ COLUMNS = anything(None, "column numbers", "the columns that are emitted, such a
 class Counted(Criterion):
     """A criterion with a hidden Markov model that is counted on the training data."""
 
+    takes_vectors = False
     columns: Any = COLUMNS
     smoothing: float = number(1.0, "λ added to the counts of emissions")
     prior: str = choice(

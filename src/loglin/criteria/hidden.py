@@ -63,6 +63,7 @@ class HiddenLabels(Criterion):
     needs = Annotation.HIDDEN
     defaults = Defaults(order=2)
     concave = False
+    takes_vectors = False
     needs_some_labels: ClassVar[bool] = False
     labels: int = whole(0, "how many labels there are, where neither text nor dictionary has any")
     starts: int = STARTS

@@ -62,6 +62,7 @@ class Initialized(Criterion):
             )
         if other.needs == other.needs.CERTAIN:
             problem.require_labels(other.name)
+        other.check_vectors(problem)
         if "init" in {f.name for f in other.settings()}:
             other = other.with_settings({"init": None})
         share = other.defaults.usual_l2 / self.defaults.usual_l2  # each criterion's strength is on a scale of its own

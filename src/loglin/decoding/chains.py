@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loglin.corpus import schemes
+from loglin.decoding.vectors import vector_scores, vector_weights
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import ROW_LABELS, ROW_SHARE
+from loglin.features.vectors import with_vectors
 from loglin.kernels import decode as kernels
 from loglin.kernels.rows import padded
 from loglin.kernels.sentences import Attributes
@@ -120,8 +122,18 @@ class Decoder:
         if isinstance(self.model.extractor, TemplateExtractor):
             self.model.extractor.prepare()
 
-    def design(self, inputs: Any, for_best: bool = False) -> Design:
-        """The integer design of a corpus, or of sentences of attributes; ``for_best``: for nothing but ``best``."""
+    def design(self, inputs: Any, for_best: bool = False, vectors: Any = None) -> Design:
+        """The integer design of a corpus, or of sentences of attributes; ``for_best``: for nothing but ``best``.
+
+        ``vectors`` are those of the tokens, if the model was trained with any: an array for every sentence, or one for
+        all tokens.
+        """
+        design = self._sparse_design(inputs, for_best)
+        if self.model.vectors is None and vectors is None:
+            return design
+        return with_vectors(self.model.vectors, design, vectors)
+
+    def _sparse_design(self, inputs: Any, for_best: bool) -> Design:
         extractor = self.model.extractor
         if isinstance(extractor, TemplateExtractor):
             if for_best and self._quick:
@@ -176,6 +188,8 @@ class Decoder:
     def _leaves_single_precision(self, design: Design) -> bool:
         """Whether scores, transitions included, might be infinite in single precision."""
         largest = float(np.abs(design.tokens.values).max(initial=1.0))
+        for vectors in design.vectors:
+            largest = max(largest, vectors.size * float(np.abs(vectors.rows).max(initial=0.0)))
         return not self._largest_weight * largest < SINGLE
 
     @cached_property
@@ -184,7 +198,22 @@ class Decoder:
         return max(float(weights.max(initial=0.0)), -float(weights.min(initial=0.0)))
 
     def _scored_heads(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
-        """The heads of every token, (tokens, folds), and the scores of all heads, (heads, width) float32."""
+        """The heads of every token, (tokens, folds), and all scores of heads, (heads, width); vectors are some."""
+        of_token, heads = self._scored_attributes(design)
+        if design.vectors:
+            own = len(heads) + np.arange(design.n_tokens, dtype=np.int32)[:, None]
+            of_token = np.concatenate([of_token, own], axis=1)
+            heads = np.concatenate([heads, self._vector_scores(design, np.float32)])
+        return of_token, heads
+
+    def _vector_scores(self, design: Design, dtype: type) -> np.ndarray:
+        return vector_scores(design, self._vector_weights.astype(dtype, copy=False), self.threads)
+
+    @cached_property
+    def _vector_weights(self) -> np.ndarray:
+        return vector_weights(self.model, self.width)
+
+    def _scored_attributes(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
         if design.heads is None:
             return np.empty((design.n_tokens, 0), np.int32), np.empty((0, self.width), np.float32)
         lists, none = design.heads.attributes, np.empty(0, np.int64)
@@ -258,6 +287,8 @@ class Decoder:
         """Scores of every token by label, (tokens, labels) float64."""
         out = np.empty((design.n_tokens, self.index.n_labels))
         kernels.all_scores(self.attributes(design, np.float64), self.double, out)
+        if design.vectors:
+            out += self._vector_scores(design, np.float64)[:, : out.shape[1]]
         return out
 
     @cached_property
@@ -331,6 +362,10 @@ class Decoder:
             votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}
             if votes:
                 found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
+        for vectors in design.vectors:
+            added = self._vector_scores(design, np.float64)[token].tolist()
+            name = f"vector of {vectors.size} dimensions"
+            found.append(Vote(name, 1.0, dict(zip(labels, added, strict=False))))
         if self.model.base is not None and design.corpus is not None:
             emitted = self.model.base.emission_scores(design.corpus)[token]
             found.append(

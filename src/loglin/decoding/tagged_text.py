@@ -7,12 +7,19 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from loglin.corpus.columns import Corpus
 from loglin.corpus.formats import Answer, Format, Layout, Stretch, registered
+from loglin.corpus.npy import Rows
 from loglin.corpus.sentences import as_json
 from loglin.decoding.chains import Decoder
 from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.extract import TemplateExtractor
+
+
+def n_tokens(inputs: Corpus | list[list]) -> int:
+    """How many tokens columns, or sentences of attributes, have."""
+    return inputs.n_tokens if isinstance(inputs, Corpus) else sum(map(len, inputs))
 
 
 def layout_of(decoder: Decoder, form: Format, path: str) -> Layout:
@@ -40,8 +47,12 @@ def tagged(
     nbest: int | None = None,
     json: bool = False,
     stretches: Iterable[Stretch] | None = None,
+    vectors: Rows | None = None,
 ) -> Iterator[tuple[int, bytes]]:
-    """(number of tokens, text) of every stretch of the output; ``stretches`` may have been read ahead."""
+    """(number of tokens, text) of every stretch of the output; ``stretches`` may have been read ahead.
+
+    ``vectors`` are those of the tokens of the whole text.
+    """
     json = json or form.as_json
     if (marginals or nbest) and not json and form.cramped:
         raise LoglinError(f"{form.cramped} has no room for probabilities or several answers; add --json")
@@ -52,7 +63,9 @@ def tagged(
         if not stretch.n_sentences:
             yield 0, b"" if json else stretch.labeled(np.empty(0, np.int32), names, layout)
             continue
-        design = decoder.design(stretch.inputs(layout), for_best=not (json or marginals or nbest))
+        inputs = stretch.inputs(layout)
+        rows = None if vectors is None else vectors.take(n_tokens(inputs))
+        design = decoder.design(inputs, not (json or marginals or nbest), rows)
         if json:
             answers = zip(stretch.sentences(), _answers(decoder, design, marginals, nbest), strict=True)
             lines = (as_json(tokens, ranked, labels, bool(nbest)) for tokens, ranked in answers)
@@ -62,6 +75,8 @@ def tagged(
             yield design.n_tokens, stretch.detailed(answered, names, bool(nbest))
         else:
             yield design.n_tokens, stretch.labeled(decoder.best(design), names, layout)
+    if vectors is not None:
+        vectors.end()
 
 
 def _answers(decoder: Decoder, design: Design, marginals: bool, nbest: int | None) -> Iterator[list[Answer]]:

@@ -82,7 +82,7 @@ class FittedTagger(Estimator):
 
     # ------------------------------------------------------------------ prediction
 
-    def _ready(self, X: Iterable, for_best: bool = False) -> tuple[Decoder, Design, list[list]]:
+    def _ready(self, X: Iterable, vectors: Any, for_best: bool = False) -> tuple[Decoder, Design, list[list]]:
         require_fitted(self)
         if self.constrain != self._decoder.constrain:
             self._decoder = self._new_decoder()
@@ -93,11 +93,12 @@ class FittedTagger(Estimator):
             )
         sentences = sentences_of(self._framed(X).sentences if is_frame(X) else X)
         if isinstance(sentences, Corpus):
-            return self._decoder, self._decoder.design(sentences, for_best), [] if for_best else sentences.sentences()
+            design = self._decoder.design(sentences, for_best, vectors)
+            return self._decoder, design, [] if for_best else sentences.sentences()
         given = self.input_of(self.model_.extractor, sentences)
         if isinstance(given, Corpus):
             self._check_columns(given)
-        return self._decoder, self._decoder.design(given, for_best), sentences
+        return self._decoder, self._decoder.design(given, for_best, vectors), sentences
 
     def _framed(self, X: Any, name: str = "X") -> FramedSentences:
         """A frame as sentences, by the columns of the frame that the tagger was trained on."""
@@ -124,9 +125,13 @@ class FittedTagger(Estimator):
                 f"on {most if type(trained) is int else needs}; give tuples of as many strings"
             )
 
-    def predict(self, X: Iterable) -> list[list]:
-        """The best label sequence of every sentence."""
-        decoder, design, _ = self._ready(X, for_best=True)
+    def predict(self, X: Iterable, vectors: Any = None) -> list[list]:
+        """The best label sequence of every sentence.
+
+        Here and below, ``vectors`` are those of the tokens, for a model that was trained with vectors: an array (its
+        tokens, dimensions) for every sentence, or one for all tokens.
+        """
+        decoder, design, _ = self._ready(X, vectors, for_best=True)
         names, cuts = self.classes_, design.offsets.tolist()
         flat = list(map(names.__getitem__, decoder.best(design).tolist()))
         return [flat[b:e] for b, e in itertools.pairwise(cuts)]
@@ -142,50 +147,50 @@ class FittedTagger(Estimator):
         framed = self._framed(X)
         return framed.with_labels(self.predict(framed.sentences), name)
 
-    def predict_single(self, sentence: Sequence) -> list:
-        """The labels of one sentence."""
-        return self.predict([sentence])[0]
+    def predict_single(self, sentence: Sequence, vectors: Any = None) -> list:
+        """The labels of one sentence; ``vectors`` (its tokens, dimensions)."""
+        return self.predict([sentence], _of_one(vectors))[0]
 
-    def predict_proba(self, X: Iterable) -> list[np.ndarray]:
+    def predict_proba(self, X: Iterable, vectors: Any = None) -> list[np.ndarray]:
         """For every sentence the marginal probabilities (tokens, labels), labels as in ``classes_``."""
-        decoder, design, _ = self._ready(X)
+        decoder, design, _ = self._ready(X, vectors)
         rows = decoder.marginals(design)
         return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
-    def predict_marginals(self, X: Iterable) -> list[list[dict]]:
+    def predict_marginals(self, X: Iterable, vectors: Any = None) -> list[list[dict]]:
         """For every token a dict from label to marginal probability."""
-        decoder, design, _ = self._ready(X)
+        decoder, design, _ = self._ready(X, vectors)
         names = self.classes_
         rows = [dict(zip(names, row, strict=False)) for row in decoder.marginals(design).tolist()]
         return [rows[b:e] for b, e in itertools.pairwise(design.offsets.tolist())]
 
-    def predict_nbest(self, X: Iterable, k: int = 5) -> list[list[tuple[list, float]]]:
+    def predict_nbest(self, X: Iterable, k: int = 5, vectors: Any = None) -> list[list[tuple[list, float]]]:
         """For every sentence its k best label sequences, each with its probability, best first."""
-        decoder, design, _ = self._ready(X)
+        decoder, design, _ = self._ready(X, vectors)
         name = self.classes_.__getitem__
         return [[(list(map(name, y.tolist())), p) for y, p in ranked] for ranked in decoder.nbest(design, k)]
 
-    def entities(self, X: Iterable) -> list[list[Entity]]:
+    def entities(self, X: Iterable, vectors: Any = None) -> list[list[Entity]]:
         """The entities of the best sequence, each with the exact probability of its span."""
-        decoder, design, sentences = self._ready(X)
+        decoder, design, sentences = self._ready(X, vectors)
         words = [[_word(token) for token in sentence] for sentence in sentences]
         return [decoder.entities(c, w) for c, w in zip(decoder.chains(design), words, strict=True)]
 
-    def explain(self, sentence: Sequence, position: int) -> Explanation:
+    def explain(self, sentence: Sequence, position: int, vectors: Any = None) -> Explanation:
         """The votes of every active feature for every label at one token, largest first."""
-        decoder, design, sentences = self._ready([sentence])
+        decoder, design, sentences = self._ready([sentence], _of_one(vectors))
         return decoder.explain(design, [_word(token) for token in sentences[0]], position)
 
     # ------------------------------------------------------------------ pictures
 
-    def show(self, X: Iterable, y: Iterable[Sequence] | None = None) -> TaggedText:
+    def show(self, X: Iterable, y: Iterable[Sequence] | None = None, vectors: Any = None) -> TaggedText:
         """Sentences with their labels and probabilities, for a notebook or a terminal; ``y``: to mark wrong labels."""
         from dataclasses import replace
 
         from loglin.corpus import schemes
         from loglin.drawing.tagged import show
 
-        decoder, design, sentences = self._ready(X)
+        decoder, design, sentences = self._ready(X, vectors)
         names, words = self.classes_, [[_word(token) for token in sentence] for sentence in sentences]
         labels, probabilities = [], []
         entities: dict[tuple[int, int, int], float] = {}
@@ -199,12 +204,12 @@ class FittedTagger(Estimator):
         text = show(words, labels, None if y is None else label_sequences(self._pair(X, y)[1]))
         return replace(text, probabilities=probabilities, entities=entities)
 
-    def plot_confusion(self, X: Iterable, y: Iterable[Sequence], ax: Any = None) -> Any:
+    def plot_confusion(self, X: Iterable, y: Iterable[Sequence], ax: Any = None, vectors: Any = None) -> Any:
         """How often tokens of each label get each label; matplotlib's axes."""
         from loglin.drawing.plots import plot_confusion
 
         X, y = self._pair(X, y)
-        right, found = label_sequences(y), self.predict(X)
+        right, found = label_sequences(y), self.predict(X, vectors)
         for number, (one, other) in enumerate(zip(right, found, strict=True)):
             if len(one) != len(other):
                 raise LoglinError(f"sentence {number} has {len(other)} tokens but {len(one)} labels; give one for each")
@@ -220,7 +225,7 @@ class FittedTagger(Estimator):
 
     # ------------------------------------------------------------------ scores
 
-    def evaluate(self, X: Iterable, y: Iterable[Sequence]) -> Evaluation:
+    def evaluate(self, X: Iterable, y: Iterable[Sequence], vectors: Any = None) -> Evaluation:
         """Precision, recall and F1 of phrases (or labels), accuracy of tokens and sentences.
 
         Of a frame, y may be the name of the column with the labels.
@@ -228,7 +233,7 @@ class FittedTagger(Estimator):
         from loglin.evaluation.sequences import evaluate_labels
 
         X, y = self._pair(X, y)
-        predicted = self.predict(X)
+        predicted = self.predict(X, vectors)
         if not any(predicted):
             raise LoglinError("there are no tokens to compare; give at least one sentence and its labels")
         return evaluate_labels(certain_labels(label_sequences(y), self.classes_), predicted)
@@ -244,17 +249,22 @@ class FittedTagger(Estimator):
         from loglin.corpus.labels import gold_of_sequences
         from loglin.evaluation.tagged_text import Labeled
 
-        decoder, design, sentences = self._ready(X)
+        decoder, design, sentences = self._ready(X, None)
         sequences = certain_labels(label_sequences(y), self.classes_ if mapping == "none" else [])
         names = list(dict.fromkeys([*self.classes_, *(label for labels in sequences for label in labels)]))
         _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
         words = encode_strings([_word(token) for sentence in sentences for token in sentence])
         return Labeled(design, words, gold.codes, names).report(decoder, mapping, marginals)
 
-    def score(self, X: Iterable, y: Iterable[Sequence]) -> float:
+    def score(self, X: Iterable, y: Iterable[Sequence], vectors: Any = None) -> float:
         """F1 of phrases for chunk labels, else accuracy of tokens."""
-        result = self.evaluate(X, y)
+        result = self.evaluate(X, y, vectors)
         return result.f1 if result.unit == "phrase" else result.accuracy
+
+
+def _of_one(vectors: Any) -> list | None:
+    """The vectors of one sentence as those of several are given."""
+    return None if vectors is None else [vectors]
 
 
 def _word(token: object) -> str:

@@ -72,18 +72,19 @@ def _name_of(y: Any, X: Any) -> str | None:
 
 
 @contextmanager
-def holding_out(tagger: Any, X: Any, y: Any, names: Names | None = None) -> Iterator[None]:
+def holding_out(tagger: Any, X: Any, y: Any, names: Names | None = None, vectors: Any = None) -> Iterator[None]:
     """The held-out data of a tagger as ``fit`` was told them, and of frames as it reads sentences, while it trains."""
     given = tagger.dev
     if X is None and y is not None:
         raise LoglinError("y_dev is given without X_dev; give both")
     if X is not None:
-        tagger.dev = X if y is None else (X, y)
+        tagger.dev = X if y is None else (X, y) if vectors is None else (X, y, vectors)
     try:
         if is_frame(tagger.dev):
             tagger.dev = FramedSentences.of(tagger.dev, names or Names(), "dev").sentences
-        elif isinstance(tagger.dev, tuple) and len(tagger.dev) == 2 and is_frame(tagger.dev[0]):
-            tagger.dev = sentences_and_labels(*tagger.dev, names or Names(), "dev")[:2]
+        elif isinstance(tagger.dev, tuple) and len(tagger.dev) > 1 and is_frame(tagger.dev[0]):
+            given_X, given_y, *more = tagger.dev
+            tagger.dev = (*sentences_and_labels(given_X, given_y, names or Names(), "dev")[:2], *more)
         yield
     finally:
         tagger.dev = given

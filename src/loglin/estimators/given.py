@@ -51,11 +51,11 @@ def again(given: Any, name: str) -> Any:
     return given
 
 
-def pair_of(given: Any, name: str) -> tuple[Any, Any]:
-    """Inputs and labels that are given together."""
-    if not isinstance(given, tuple | list) or len(given) != 2:
+def pair_of(given: Any, name: str, vectors: bool = False) -> tuple:
+    """Inputs and labels that are given together; with ``vectors``, those of the tokens may stand behind them."""
+    if not isinstance(given, tuple | list) or not 2 <= len(given) <= 2 + vectors:
         raise LoglinError(f"{name} is {described(given)}; give two things, inputs and labels")
-    return again(given[0], name), again(given[1], name)
+    return tuple(again(part, name) for part in given)
 
 
 # ---------------------------------------------------------------------- sentences
@@ -66,6 +66,13 @@ def sentences_of(X: Any, name: str = "X") -> Corpus | list[list]:
     if isinstance(X, Corpus):
         return X
     return [listed(s, f"{name}: sentence {n}", _SENTENCE) for n, s in enumerate(listed(X, name, _SENTENCES))]
+
+
+def offsets_of(sentences: Corpus | list[list]) -> np.ndarray:
+    """Where sentences begin, and their end: (sentences + 1,)."""
+    if isinstance(sentences, Corpus):
+        return sentences.offsets
+    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
 def label_sequences(y: Any, name: str = "y") -> Any:

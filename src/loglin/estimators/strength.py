@@ -38,9 +38,18 @@ def first_l2(chosen: Criterion, given: float | str | None) -> float:
 
 
 def chosen_strength(
-    tagger: Tagger, chosen: Criterion, run: Run, X: Corpus | list, y: Any, sample_weight: Sequence[float] | None
+    tagger: Tagger,
+    chosen: Criterion,
+    run: Run,
+    X: Corpus | list,
+    y: Any,
+    sample_weight: Sequence[float] | None,
+    vectors: np.ndarray | None = None,
 ) -> Strength | None:
-    """The l2 that held-out sentences choose; None where a number was asked for, or none matters."""
+    """The l2 that held-out sentences choose; None where a number was asked for, or none matters.
+
+    ``vectors`` are those of all tokens, (tokens, dimensions).
+    """
     if (chosen.defaults.l2 if tagger.l2 is None else tagger.l2) != AUTO or not chosen.optimizes or y is None:
         return None
     lengths = (np.diff(X.offsets) if isinstance(X, Corpus) else np.array([len(s) for s in X])).tolist()
@@ -53,8 +62,9 @@ def chosen_strength(
     if not len(held):
         return Strength(chosen.defaults.usual_l2)
     weight = None if sample_weight is None else checked_weights(sample_weight, len(lengths))[some]
-    problem = tagger.problem(selected(X, some), [y[s] for s in some], weight)
-    held_out = tagger.held_out(problem.extractor, problem.labels, selected(X, held), [y[s] for s in held])
+    ours, theirs = (_selected_vectors(vectors, lengths, which) for which in (some, held))
+    problem = tagger.problem(selected(X, some), [y[s] for s in some], weight, ours)
+    held_out = tagger.held_out(problem, selected(X, held), [y[s] for s in held], theirs)
     return choose(problem, held_out, chosen, run, len(lengths))
 
 
@@ -65,6 +75,14 @@ def sequences_of(y: Any, lengths: list[int]) -> Any:
     names = y.strings() if isinstance(y, Column) else y.labels()
     cuts = np.concatenate([[0], np.cumsum(lengths)]).tolist()
     return [names[b:e] for b, e in itertools.pairwise(cuts)]
+
+
+def _selected_vectors(vectors: np.ndarray | None, lengths: list[int], which: np.ndarray) -> list | None:
+    """The vectors of some of the sentences."""
+    if vectors is None:
+        return None
+    ends = np.cumsum(lengths)
+    return [vectors[end - length : end] for end, length in zip(ends[which], np.asarray(lengths)[which], strict=True)]
 
 
 def selected(X: Corpus | list, which: np.ndarray) -> Corpus | list:

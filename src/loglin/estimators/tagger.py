@@ -14,7 +14,7 @@ from loglin.corpus.frames import Names
 from loglin.errors import LoglinError
 from loglin.estimators.fitted_tagger import FittedTagger
 from loglin.estimators.framed import holding_out, sentences_and_labels, table_record
-from loglin.estimators.given import label_sequences, pair_of, sentences_of
+from loglin.estimators.given import label_sequences, offsets_of, pair_of, sentences_of
 from loglin.estimators.parameters import WithCriterion, by_label, keeping_state, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
@@ -52,6 +52,8 @@ class Tagger(WithCriterion, FittedTagger):
         "iis", "sgd" or "averaged-sgd" (docs/optimizers.md).
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². l2 "auto" is chosen on held-out data,
         see ``model_.record["l2_choice"]``; None is the criterion's default, mostly 1 (docs/criteria.md).
+    vector_l2 : the penalty of the vectors' weights, for ``fit(X, y, vectors=…)``; None is l2 (docs/vectors.md).
+    vector_scale : standardize every dimension of the vectors to mean 0 and deviation 1, as they are in training.
     order : 1 or 2, how many labels a label looks back; by default 1, and 2 where labels are hidden.
     like : "crf++", "wapiti" or "crfsuite": features, boundaries and label pairs of a template as that tool has them
         (docs/templates.md). Options of the template and parameters below come on top of it.
@@ -67,8 +69,8 @@ class Tagger(WithCriterion, FittedTagger):
     certify : go on until a lower bound of the optimum proves that ``tol`` is reached, 0.1 % where none is given.
     threads : default all cores; the weights are the same for any number.
     seed : of the stochastic warm start.
-    dev : (sentences, labels) held out; training stops when its score no longer rises. Where labels are hidden,
-        sentences, on which ``model_.record["held_criterion"]`` reports the criterion.
+    dev : (sentences, labels), or (sentences, labels, vectors), held out; training stops when its score no longer
+        rises. Where labels are hidden, sentences, on which ``model_.record["held_criterion"]`` reports the criterion.
     callbacks : functions called with every ``Iteration``.
     warm_start : continue from the weights of the last fit.
     constrain : "bio", "iobes", …: predict legal label sequences only.
@@ -112,6 +114,8 @@ class Tagger(WithCriterion, FittedTagger):
         neighborhood: Any = None,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        vector_l2: float | None = None,
+        vector_scale: bool = False,
     ):
         self.criterion = criterion
         self.template = template
@@ -142,6 +146,8 @@ class Tagger(WithCriterion, FittedTagger):
         self.neighborhood = neighborhood
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.vector_l2 = vector_l2
+        self.vector_scale = vector_scale
 
     # ------------------------------------------------------------------ training
 
@@ -184,8 +190,10 @@ class Tagger(WithCriterion, FittedTagger):
         sample_weight: Sequence[float] | None = None,
         start: Model | None = None,
         *,
+        vectors: Any = None,
         X_dev: Any = None,
         y_dev: Any = None,
+        vectors_dev: Any = None,
         columns: str | Sequence[str] | None = None,
         sentence: str | Sequence[str] | None = None,
         work_dir: str | os.PathLike | None = None,
@@ -194,7 +202,7 @@ class Tagger(WithCriterion, FittedTagger):
     ) -> Tagger:
         """Learn from sentences and their labels; a label may be None or a set of labels.
 
-        ``X_dev`` and ``y_dev`` are held out, in the place of the parameter ``dev``.
+        ``X_dev`` and ``y_dev``, with ``vectors_dev``, are held out, in the place of the parameter ``dev``.
 
         X may be a frame of pandas or polars, an Arrow table or a dataset of Hugging Face, and y the name of its column
         of labels. A row is a sentence and ``columns`` hold lists, or ``sentence`` names the column, or columns, whose
@@ -202,7 +210,8 @@ class Tagger(WithCriterion, FittedTagger):
         but those of labels and sentences (docs/tagger.md).
 
         Where labels may be hidden, those of a whole sentence, or all of them, may be None. X may be a corpus of columns
-        and y a column of labels. ``start`` is a model whose weights training begins with.
+        and y a column of labels. ``start`` is a model whose weights training begins with. ``vectors`` are numbers that
+        tokens carry: an array (its tokens, dimensions) for every sentence, or one for all tokens (docs/vectors.md).
 
         X may also name files of tagged text, by a name, a pattern or a list of names, or be sentences that can be
         iterated over again, with ``work_dir``: then the corpus is prepared in that folder and trained on shard by
@@ -210,12 +219,15 @@ class Tagger(WithCriterion, FittedTagger):
         (docs/scale.md).
         """
         from loglin.estimators.tagger_shards import are_shards, sharded_problem
+        from loglin.features.vectors import vectors_of
 
         self.check()
         chosen = self.chosen_criterion()
         run = self._new_run(chosen)
         start = getattr(start, "model_", start)
         if are_shards(X, y, work_dir, memory, client):
+            if vectors is not None:
+                raise LoglinError("shards take no vectors; leave them out, or train in memory")
             if sample_weight is not None:
                 raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
             with (
@@ -224,12 +236,21 @@ class Tagger(WithCriterion, FittedTagger):
             ):
                 return self._trained(problem, chosen, run, start)
         X, y, names = sentences_and_labels(X, y, Names.of(columns, None, sentence))
-        data = sentences_of(X), label_sequences(y), sample_weight
-        with holding_out(self, X_dev, y_dev, names):
+        X, y = sentences_of(X), label_sequences(y)
+        data = X, y, sample_weight, vectors_of(vectors, offsets_of(X), None)
+        with holding_out(self, X_dev, y_dev, names, vectors_dev):
             return self._fit_in_memory(*data, chosen, run, start, table_record(names))
 
     def _fit_in_memory(
-        self, X: Any, y: Any, sample_weight: Any, chosen: Criterion, run: Run, start: Model | None, more: Mapping
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        vectors: Any,
+        chosen: Criterion,
+        run: Run,
+        start: Model | None,
+        more: Mapping,
     ) -> Tagger:
         from loglin.estimators.strength import chosen_strength
         from loglin.problems.penalties import numbers_of
@@ -237,10 +258,10 @@ class Tagger(WithCriterion, FittedTagger):
 
         if sample_weight is not None:
             sample_weight = numbers_of(sample_weight)
-        problem = self.problem(X, y, sample_weight)
+        problem = self.problem(X, y, sample_weight, vectors)
         require(problem, chosen, self._start(start))
         began = time.perf_counter()
-        strength = chosen_strength(self, chosen, run, X, y, sample_weight)
+        strength = chosen_strength(self, chosen, run, X, y, sample_weight, vectors)
         chosen_in = time.perf_counter() - began
         if strength is not None:
             problem = problem.with_l2(strength.l2)
@@ -265,7 +286,7 @@ class Tagger(WithCriterion, FittedTagger):
 
         held_out = None
         if self.dev is not None and not self.hides_labels:
-            held_out = self.held_out(problem.extractor, problem.labels, *pair_of(self.dev, "dev"))
+            held_out = self.held_out(problem, *pair_of(self.dev, "dev", vectors=True))
         with run.reporter.listening():
             model = fit(problem, chosen, run, self._start(start), held_out)
             model.record["train_seconds"] += chosen_in
@@ -280,17 +301,19 @@ class Tagger(WithCriterion, FittedTagger):
         warn_of_end(model)
         return self
 
-    def problem(self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None) -> ChainProblem:
+    def problem(
+        self, X: Any, y: Any = None, sample_weight: Sequence[float] | None = None, vectors: Any = None
+    ) -> ChainProblem:
         """The training problem of sentences and labels, as ``fit`` solves it."""
         from loglin.estimators.tagger_problem import problem_of
 
-        return problem_of(self, X, y, sample_weight)
+        return problem_of(self, X, y, sample_weight, vectors)
 
-    def held_out(self, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
+    def held_out(self, problem: ChainProblem, X: Any, y: Any, vectors: Any = None) -> HeldOutLabels:
         """Labelled sentences as training judges itself by them."""
         from loglin.estimators.tagger_problem import held_out_of
 
-        return held_out_of(self, extractor, labels, X, y)
+        return held_out_of(self, problem, X, y, vectors)
 
     def _saved(self, extractor: Any) -> dict[str, Any]:
         """Parameters that a file keeps in another form than they were given in."""

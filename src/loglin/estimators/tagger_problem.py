@@ -28,6 +28,7 @@ from loglin.features.attributes import AttributeExtractor
 from loglin.features.extract import TemplateExtractor
 from loglin.features.like import check_like, takes_attributes
 from loglin.features.read import read_templates
+from loglin.features.vectors import VectorSpace, vectors_of, with_vectors
 from loglin.optimize.run import check_whole
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions, hidden_labels, with_dictionary_labels
@@ -56,7 +57,9 @@ def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
         raise LoglinError(f"dev_metric is {tagger.dev_metric!r}; choose {' or '.join(METRICS)}")
 
 
-def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | None) -> ChainProblem:
+def problem_of(
+    tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | None, vectors: Any = None
+) -> ChainProblem:
     """The training problem of sentences and labels."""
     chosen = tagger.chosen_criterion()
     sentences, y = sentences_of(X), label_sequences(y)
@@ -65,6 +68,10 @@ def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | 
     design = extractor.fit(tagger.input_of(extractor, sentences), tagger.min_count)
     lengths = np.diff(design.offsets).tolist()
     about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(tagger.threads)}
+    rows = vectors_of(vectors, design.offsets, None)
+    if rows is not None:
+        about["vectors"] = space = VectorSpace.of(rows, tagger.vector_scale)
+        design = space.design(design, rows)
     if hides_labels(chosen):
         labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
         held = None if tagger.dev is None else _corpus(tagger.dev)
@@ -75,9 +82,11 @@ def problem_of(tagger: Tagger, X: Any, y: Any, sample_weight: Sequence[float] | 
     return ChainProblem(design, extractor, labels, gold, options, **about)
 
 
-def held_out_of(tagger: Tagger, extractor: Any, labels: list, X: Any, y: Any) -> HeldOutLabels:
+def held_out_of(tagger: Tagger, problem: ChainProblem, X: Any, y: Any, vectors: Any = None) -> HeldOutLabels:
     """Labelled sentences as training judges itself by them."""
+    extractor, labels = problem.extractor, problem.labels
     design = extractor.transform(tagger.input_of(extractor, sentences_of(X, "dev")))
+    design = with_vectors(problem.vectors, design, vectors, "the vectors of dev")
     lengths = np.diff(design.offsets).tolist()
     sequences = certain_labels(sequences_of(label_sequences(y, "dev"), lengths), labels, "dev")
     names = list(dict.fromkeys([*labels, *(label for s in sequences for label in s)]))
@@ -91,6 +100,7 @@ def options_of(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float]
     return ChainOptions(
         l1=tagger.l1,
         l2=first_l2(chosen, tagger.l2),
+        vector_l2=tagger.vector_l2,
         order=chosen.defaults.order if tagger.order is None else tagger.order,
         all_features=tagger.all_features,
         all_pairs=tagger.all_pairs,

@@ -9,9 +9,10 @@ import numpy as np
 
 from loglin.corpus.columns import Column, encode_strings
 from loglin.corpus.formats import Format, LabelColumn
+from loglin.corpus.npy import Rows
 from loglin.corpus.tagged import require_certain
 from loglin.decoding.chains import Decoder
-from loglin.decoding.tagged_text import layout_of
+from loglin.decoding.tagged_text import layout_of, n_tokens
 from loglin.evaluation.induced import TaggingReport, tagging_report
 from loglin.evaluation.sequences import Evaluation, evaluate
 from loglin.features.design import Design
@@ -44,9 +45,9 @@ class Labeled:
         )
 
 
-def _labeled(decoder: Decoder, inputs: Any, distinct: list, codes: np.ndarray) -> Labeled:
+def _labeled(decoder: Decoder, inputs: Any, distinct: list, codes: np.ndarray, vectors: Rows | None) -> Labeled:
     """Columns, or sentences of attributes, as a Labeled whose token t has the label distinct[codes[t]]."""
-    design = decoder.design(inputs)
+    design = decoder.design(inputs, vectors=None if vectors is None else vectors.all(n_tokens(inputs)))
     names = list(dict.fromkeys([*decoder.model.labels, *distinct]))
     number = {name: i for i, name in enumerate(names)}
     gold = np.array([number[y] for y in distinct], np.int32)[codes]
@@ -57,13 +58,20 @@ def _labeled(decoder: Decoder, inputs: Any, distinct: list, codes: np.ndarray) -
     return Labeled(design, words, gold, names)
 
 
-def read_labeled(decoder: Decoder, path: str, form: Format, encoding: str, label_column: LabelColumn = None) -> Labeled:
+def read_labeled(
+    decoder: Decoder,
+    path: str,
+    form: Format,
+    encoding: str,
+    label_column: LabelColumn = None,
+    vectors: Rows | None = None,
+) -> Labeled:
     """Read a labelled file to compare the decoder with; ``label_column`` is that of training if it is not given."""
     layout = layout_of(decoder, form, path)
     text = form.labeled(path, encoding, label_column, layout.words, layout)
     if isinstance(text.labels, Column):
-        return _labeled(decoder, text.inputs, text.labels.vocabulary.strings, text.labels.codes)
+        return _labeled(decoder, text.inputs, text.labels.vocabulary.strings, text.labels.codes, vectors)
     require_certain(path, text.labels, "give a certain one to compare with")
     number: dict = {}
     codes = [number.setdefault(y, len(number)) for labels in text.labels for y in labels or ()]
-    return _labeled(decoder, text.inputs, list(number), np.array(codes, np.int32))
+    return _labeled(decoder, text.inputs, list(number), np.array(codes, np.int32), vectors)

@@ -98,6 +98,36 @@ class Heads:
 
 
 @dataclass
+class Vectors:
+    """Numbers that all tokens carry: each dimension is an attribute, whose value is the number."""
+
+    first: int  # attribute of the first dimension; the others follow
+    rows: np.ndarray  # (rows, dimensions) float32
+    of_token: np.ndarray | None = None  # (tokens,) int32: the row of each token; None: token t has row t
+
+    @property
+    def size(self) -> int:
+        return self.rows.shape[1]
+
+    @property
+    def attributes(self) -> slice:
+        """The attributes of the dimensions."""
+        return slice(self.first, self.first + self.size)
+
+    def of(self, tokens: np.ndarray) -> Vectors:
+        """The vectors of some tokens, in the order given."""
+        return Vectors(
+            self.first, self.rows, (tokens if self.of_token is None else self.of_token[tokens]).astype(np.int32)
+        )
+
+    def lists(self, n_tokens: int) -> Incidence:
+        """The same as lists of attributes, which take many times the memory and time."""
+        ids = np.tile(np.arange(self.first, self.first + self.size, dtype=np.int32), n_tokens)
+        rows = self.rows if self.of_token is None else self.rows[self.of_token]
+        return Incidence(np.arange(n_tokens + 1, dtype=np.int64) * self.size, ids, rows.astype(np.float64).reshape(-1))
+
+
+@dataclass
 class Design:
     """The attributes of every token of a corpus, as numbers."""
 
@@ -108,6 +138,7 @@ class Design:
     n_bigram_attributes: int
     heads: Heads | None = None
     corpus: Corpus | None = None  # the columns, for base models, which look at nothing else
+    vectors: tuple[Vectors, ...] = ()  # attributes that all tokens have, in neither tokens nor heads
 
     @property
     def n_tokens(self) -> int:
@@ -118,7 +149,13 @@ class Design:
         return len(self.offsets) - 1
 
     def unfolded(self) -> Incidence:
-        """Attributes of every token, those of its heads included."""
+        """Attributes of every token, those of its heads and the dimensions of its vectors included."""
+        lists = self._unfolded_heads()
+        for vectors in self.vectors:
+            lists = lists.joined(vectors.lists(self.n_tokens))
+        return lists
+
+    def _unfolded_heads(self) -> Incidence:
         tokens, heads = self.tokens, self.heads
         if heads is None:
             return tokens

@@ -2,6 +2,9 @@
 
 scores = X·W        every token sums the rows of its attributes and heads, and its single weights
 gradient = Xᵀ·R     every attribute sums the residuals of its tokens and heads
+
+The vectors that tokens carry are rows of that table too, filled by matrix products (features/products.py): kernels add
+them up as they add up all others. A vector that several tokens share is a head without attributes.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ import copy
 
 import numpy as np
 
-from loglin.features.design import Design, Incidence
+from loglin.features.design import Design, Incidence, Vectors
 from loglin.features.index import ROW_LABELS, FeatureIndex
+from loglin.features.products import products, sums
 from loglin.kernels import gradient as kernels
 from loglin.kernels import keys
 from loglin.kernels.rows import padded
@@ -25,22 +29,40 @@ class Scorer:
     def __init__(self, design: Design, index: FeatureIndex, dtype: type, threads: Threads, trains: bool = True):
         self.index, self.threads, self.dtype = index, threads, np.dtype(dtype)
         self.n_tokens, self.width = design.n_tokens, padded(index.n_labels)
-        heads = design.heads
-        self.head_lists = heads.attributes if heads else Incidence.empty(0)
-        of_token = heads.of_token if heads else np.empty((self.n_tokens, 0), np.int32)
+        of_token, own = self._number_heads(design)
         counts = np.diff(index.ptr)
         is_row = counts >= ROW_LABELS
         is_row[self.head_lists.ids] = True
+        for vectors in design.vectors:
+            is_row[vectors.attributes] = True
         self.n_rows = int(is_row.sum())
         self.row_of = np.where(is_row, np.cumsum(is_row) - 1, -1).astype(np.int32)
-        self.n_heads = self.head_lists.n_lists
-        self.table = np.zeros((self.n_rows + self.n_heads, self.width), self.dtype)
+        self.table = np.zeros((self.n_rows + self.n_heads + own.size, self.width), self.dtype)
         self.head_rows = self.row_of[self.head_lists.ids].astype(np.uint32)
-        self.tokens = self._token_lists(design.tokens, of_token)
+        self.tokens = self._token_lists(design.tokens, np.concatenate([of_token, own], axis=1))
         self._attribute_chunks = chunks_by_size(index.ptr)
         self._head_chunks = chunks_by_size(self.head_lists.ptr)
         if trains:
             self._invert(design.tokens, of_token)
+
+    def _number_heads(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        """The heads of every token, (tokens, folds), shared vectors being some, and its own vectors, (tokens, k)."""
+        heads, n = design.heads, design.n_tokens
+        lists = heads.attributes if heads else Incidence.empty(0)
+        shared: list[np.ndarray] = []
+        self.vectors: list[tuple[Vectors, int]] = []  # and the number, as of heads, of the first row of each
+        for vectors in design.vectors:
+            if vectors.of_token is not None:
+                self.vectors.append((vectors, lists.n_lists))
+                shared.append(lists.n_lists + vectors.of_token)
+                more = np.full(len(vectors.rows), len(lists.ids), np.int64)
+                lists = Incidence(np.append(lists.ptr, more), lists.ids, lists.values)
+        self.head_lists, self.n_heads = lists, lists.n_lists
+        owned = [vectors for vectors in design.vectors if vectors.of_token is None]
+        self.vectors += [(vectors, self.n_heads + k * n) for k, vectors in enumerate(owned)]
+        first = heads.of_token if heads else np.empty((n, 0), np.int32)
+        own = self.n_heads + np.arange(len(owned) * n, dtype=np.int32).reshape(len(owned), n).T
+        return np.column_stack([first, *shared]).astype(np.int32), np.ascontiguousarray(own)
 
     def _token_lists(self, tokens: Incidence, of_token: np.ndarray) -> Tokens:
         index, n = self.index, self.n_tokens
@@ -99,7 +121,7 @@ class Scorer:
         assert np.diff(index.ptr).min() >= ROW_LABELS
         other = copy.copy(self)
         other.index, other.width = index, padded(index.n_labels)
-        other.table = np.zeros((self.n_rows, other.width), self.dtype)
+        other.table = np.zeros((len(self.table), other.width), self.dtype)
         return other
 
     def load(self, weights: np.ndarray) -> None:
@@ -113,6 +135,14 @@ class Scorer:
             lambda b, e: kernels.sum_lists(b, e, self.head_lists.ptr, self.head_rows, self.n_rows, self.table),
             self._head_chunks,
         )
+        for vectors, first in self.vectors:
+            rows = self.table[self.n_rows + first :][: len(vectors.rows)]
+            products(vectors.rows, self.table[self._table_rows(vectors)], rows, self.threads)
+
+    def _table_rows(self, vectors: Vectors) -> slice:
+        """Where the weights of the dimensions stand in the table."""
+        first = int(self.row_of[vectors.first]) if vectors.size else 0
+        return slice(first, first + vectors.size)
 
     def gradient(self, residuals: np.ndarray, out: np.ndarray, squared: bool = False) -> None:
         """Set out = Xᵀ·residuals; residuals are (tokens + heads, width), and the rows of heads are filled in here.
@@ -140,3 +170,9 @@ class Scorer:
             ),
             self._posting_chunks,
         )
+        for vectors, first in self.vectors:
+            begin = 0 if vectors.of_token is None else self.n_tokens + first
+            by_label = sums(vectors.rows, residuals[begin:][: len(vectors.rows)], self.threads, squared)
+            ptr = index.ptr[vectors.first : vectors.first + vectors.size + 1]
+            dimension = np.repeat(np.arange(vectors.size), np.diff(ptr))
+            out[ptr[0] : ptr[-1]] = by_label[dimension, index.labels[ptr[0] : ptr[-1]]]

@@ -12,8 +12,11 @@ from loglin.features.matrix import MatrixExtractor
 from loglin.features.words import positions
 
 
-def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np.ndarray:
-    """Weights (features,) for the new index; features that ``old`` (a model) does not know start at zero."""
+def transferred_weights(old, extractor, labels: list, index: FeatureIndex, vectors=None) -> np.ndarray:
+    """Weights (features,) for the new index; features that ``old`` (a model) does not know start at zero.
+
+    Dimensions of ``vectors`` stand behind the attributes of the extractor, where the old model's have theirs.
+    """
     if not len(old.weights):
         raise LoglinError("the model to start from has no weights, as hidden Markov models have none; choose another")
     weights = np.zeros(index.n_features)
@@ -32,6 +35,7 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
 
     was, one = old.index, np.array([0])
     unigrams, bigrams = (attribute_numbers(old.extractor, extractor, kind) for kind in ("unigram", "bigram"))
+    unigrams = np.concatenate([unigrams, _dimension_numbers(old.vectors, vectors, extractor.n_attributes)])
     copy_weights(unigrams, was.ptr, label[was.labels], past[0], index.ptr, index.labels, L, new[0])
     parts = (was.bigram_ptr, pairs(was.bigram_pairs), past[1], index.bigram_ptr, index.bigram_pairs)
     copy_weights(bigrams, *parts, L * L, new[1])
@@ -40,6 +44,12 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex) -> np
     ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(was.triples)])
     copy_weights(one, old_ends, triples(was.triples), past[3], ends, index.triples, L**3, new[3])
     return weights
+
+
+def _dimension_numbers(old, new, first: int) -> np.ndarray:
+    """For every dimension of the old model's vectors the attribute of the same one, or -1."""
+    size = 0 if old is None else old.size
+    return first + np.arange(size) if new is not None and new.size == size else np.full(size, -1)
 
 
 def copy_weights(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:

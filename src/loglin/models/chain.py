@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from loglin.features.dictionary import TagDictionary
     from loglin.features.extract import TemplateExtractor
     from loglin.features.matrix import MatrixExtractor
+    from loglin.features.vectors import VectorSpace
     from loglin.generative.hmm import HMM
 
 DECODINGS = ("global", "local", "nota", "scaled", "independent")  # how steps score; see decoding.chains.Decoder
@@ -44,6 +45,7 @@ class Model(Shown):
     base: HMM | None = None  # q0 of a model q0(x, y)·exp(w·f(x, y))
     decoding: dict = field(default_factory=dict)  # see decoding.chains.Decoder; nothing: global
     dictionary: TagDictionary | None = None  # which labels words may have
+    vectors: VectorSpace | None = None  # that tokens carry; their dimensions are attributes behind the extractor's
 
     @property
     def kind(self) -> Kind:
@@ -55,6 +57,14 @@ class Model(Shown):
         """The names of the index's labels: weights of a ranking are the same for all candidates."""
         return ["candidate"] if self.kind.ranks else self.labels
 
+    def attribute_name(self, attribute: int) -> str:
+        """A unigram attribute of the index as people read it."""
+        if self.vectors is None:
+            return self.extractor.attribute_name(attribute)
+        from loglin.features.vectors import attribute_name
+
+        return attribute_name(self.extractor, self.vectors, attribute)
+
     # ------------------------------------------------------------------ smaller models
 
     def prune(self, threshold: float = 0.0) -> Model:
@@ -65,7 +75,8 @@ class Model(Shown):
         index, extractor = self.index.selected(keep), self.extractor
         if not isinstance(extractor, MatrixExtractor):  # a matrix keeps its columns
             some, some_bigrams = np.diff(index.ptr) > 0, np.diff(index.bigram_ptr) > 0
-            extractor = extractor.select(some, some_bigrams)
+            extractor = extractor.select(some[: extractor.n_attributes], some_bigrams)
+            some[self.extractor.n_attributes :] = True  # vectors keep their dimensions
             ptr, bigram_ptr = np.append(0, index.ptr[1:][some]), np.append(0, index.bigram_ptr[1:][some_bigrams])
             index = replace(index, ptr=ptr, bigram_ptr=bigram_ptr)
         return replace(self, extractor=extractor, index=index, weights=self.weights[keep], record=dict(self.record))
@@ -89,13 +100,15 @@ class Model(Shown):
         section = Section(header, {"weights": weights})
         section = section.with_part("features", self.extractor.to_section())
         section = section.with_part("index", self.index.to_section())
-        for name, part in (("base", self.base), ("dictionary", self.dictionary)):
+        for name, part in (("base", self.base), ("dictionary", self.dictionary), ("vectors", self.vectors)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
         save(path, section)
 
     def _version(self) -> int:
         """The least that a reader must know."""
+        if self.vectors is not None:
+            return 7
         if "constrain" in self.decoding:
             return 6
         if self.dictionary and not self.dictionary.unknown.all():
@@ -118,7 +131,10 @@ class Model(Shown):
         features = section.part("features")
         module, name = _EXTRACTORS[features.choice("kind", _EXTRACTORS)]
         extractor = getattr(import_module(f"loglin.features.{module}"), name).from_section(features)
-        sizes = n_labels, extractor.n_attributes, extractor.n_bigram_attributes
+        given = section.optional("vectors")
+        vectors = _vector_space(given) if given else None
+        dimensions = vectors.size if vectors else 0
+        sizes = n_labels, extractor.n_attributes + dimensions, extractor.n_bigram_attributes
         index = FeatureIndex.from_section(section.part("index"), *sizes)
         weights = section.finite("weights", index.n_features, np.float16, np.float32, np.float64)
         hmm, words = section.optional("base"), section.optional("dictionary")
@@ -137,6 +153,7 @@ class Model(Shown):
             base,
             decoding.manifest,
             _dictionary(words, n_labels) if words else None,
+            vectors,
         )
 
 
@@ -144,6 +161,12 @@ def _base_model(section: Section) -> HMM:
     from loglin.generative.hmm import HMM
 
     return HMM.from_section(section)
+
+
+def _vector_space(section: Section) -> VectorSpace:
+    from loglin.features.vectors import VectorSpace
+
+    return VectorSpace.from_section(section)
 
 
 def _dictionary(section: Section, n_labels: int) -> TagDictionary:

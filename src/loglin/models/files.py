@@ -25,8 +25,9 @@ from loglin.errors import LoglinError
 
 FORMAT = "loglin"
 # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models; 4 dictionaries that
-# say what unknown words may be; 5 parsers; 6 label schemes that are enforced
-VERSION = 6
+# say what unknown words may be; 5 parsers; 6 label schemes that are enforced;
+# 7 vectors that tokens carry
+VERSION = 7
 LONGEST_HEADER = 100_000_000  # bytes
 DEEPEST = 30  # lists and objects within one another
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1"}

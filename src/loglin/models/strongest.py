@@ -25,7 +25,7 @@ def top_weights(model: Model, top: int, label: str | None = None) -> dict[str, d
         positive = [f for f in ranked[:top] if weights[f] > 0]
         negative = [f for f in ranked[::-1][:top] if weights[f] < 0]
         found[name] = {
-            side: [[model.extractor.attribute_name(int(attribute[f])), float(weights[f])] for f in chosen]
+            side: [[model.attribute_name(int(attribute[f])), float(weights[f])] for f in chosen]
             for side, chosen in (("positive", positive), ("negative", negative))
         }
     return found

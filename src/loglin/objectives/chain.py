@@ -82,13 +82,15 @@ class ChainCriterion(ABC):
 
     def magnitudes(self) -> np.ndarray | None:
         """The largest |value| of every feature's attribute: (features,); None if all values are 1."""
-        tokens = self.design.tokens
-        if not tokens.values.size:
+        tokens, vectors = self.design.tokens, self.design.vectors
+        if not tokens.values.size and not vectors:
             return None
         largest = np.zeros(self.design.n_attributes)
-        np.maximum.at(largest, tokens.ids, np.abs(tokens.values))
+        np.maximum.at(largest, tokens.ids, np.abs(tokens.values) if tokens.values.size else 1.0)
         if self.design.heads is not None:
             largest[self.design.heads.attributes.ids] = 1.0
+        for v in vectors:
+            largest[v.attributes] = np.maximum(v.rows.max(axis=0, initial=0), -v.rows.min(axis=0, initial=0))
         found = np.ones(self.n_features)
         found[: len(self.index.labels)] = np.repeat(largest, np.diff(self.index.ptr))
         return found

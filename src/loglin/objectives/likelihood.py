@@ -37,6 +37,11 @@ class ConditionalLikelihood(ChainCriterion):
     def parameters(self, weights: np.ndarray, x: np.ndarray) -> Parameters:
         return Parameters(self.scorer.table, x, np.zeros((0, 0))) if self.alone else super().parameters(weights, x)
 
+    @property
+    def starts_cold(self) -> bool:
+        """Whether L-BFGS starts without steps of single sentences, for which a dimension is a feature of its own."""
+        return bool(self.design.vectors)
+
     def learner(self, seed: int = 0) -> StochasticLearner:
         """What learns the same weights sentence by sentence."""
         return StochasticLearner(self, seed)

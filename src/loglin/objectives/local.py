@@ -288,7 +288,9 @@ class LocalLikelihood:
             of_token = np.ascontiguousarray(design.heads.of_token[there.tokens[keep]])
             heads = Heads(of_token, design.heads.attributes)
         offsets = np.arange(len(keep) + 1, dtype=np.int64)
-        return Design(offsets, tokens, Incidence.empty(len(keep)), self._n_attributes, 0, heads), keep, weights
+        vectors = tuple(v.of(there.tokens[keep]) for v in design.vectors)
+        none = Incidence.empty(len(keep))
+        return Design(offsets, tokens, none, self._n_attributes, 0, heads, vectors=vectors), keep, weights
 
     def _local_index(self, nota: bool) -> FeatureIndex:
         index = self.index
@@ -316,7 +318,7 @@ def _taken(lists: Incidence, which: np.ndarray) -> Incidence:
 def _merge(design: Design, there: Instances, observed: Incidence, L: int) -> tuple[np.ndarray, np.ndarray]:
     """Instances of none of the above without any observation are alike but for their source: count them."""
     bare = (there.labels == L) & (np.diff(observed.ptr) == 0) & (np.diff(design.tokens.ptr)[there.tokens] == 0)
-    if design.heads is not None or not bare.any():
+    if design.heads is not None or design.vectors or not bare.any():
         return np.arange(len(there.tokens)), there.weights
     rest, alone = np.flatnonzero(~bare), np.flatnonzero(bare)
     key = there.before[alone, -1] + 1

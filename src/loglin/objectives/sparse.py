@@ -28,7 +28,8 @@ ROUGH = 1 / 16  # factors below it are the same number in the sums and in the sc
 def likelihood_of(design: Design, gold: Gold, index: FeatureIndex, *more: Any) -> ConditionalLikelihood:
     """Conditional likelihood, summed in the way that takes less time."""
     steps = design.n_tokens > np.count_nonzero(np.diff(design.offsets))  # else labels are independent decisions
-    kind = SparseLikelihood if steps and index.few_pairs else ConditionalLikelihood
+    sparse = steps and index.few_pairs and not design.vectors  # a row of a vector is one of all labels
+    kind = SparseLikelihood if sparse else ConditionalLikelihood
     return kind(design, gold, index, *more)
 
 

@@ -19,6 +19,7 @@ from loglin.errors import LoglinError
 from loglin.features.design import Design
 from loglin.features.dictionary import TagDictionary
 from loglin.features.index import Everything, FeatureIndex, build_index
+from loglin.features.vectors import VectorSpace, attribute_name
 from loglin.models.chain import Model
 from loglin.optimize.penalties import Penalties
 from loglin.problems.options import ChainOptions
@@ -53,6 +54,7 @@ class ChainProblem:
     unpenalized: np.ndarray | None = None  # (attributes,) bool: intercepts
     hidden: Gold | None = None  # what is annotated, where ``gold`` is what the dictionary allows
     held: Corpus | None = None  # text without labels, on which the criterion of hidden labels is reported
+    vectors: VectorSpace | None = None  # of the vectors that tokens carry
     parts: Parts | None = None  # where the sentences are, if they are not here; see problems/shards.py
 
     @classmethod
@@ -150,11 +152,21 @@ class ChainProblem:
         if least != 1:
             from loglin.features.cutoff import cut_off
 
-            counted = (self.design, self.gold.allowed(), least)
-            index = cut_off(index, *counted, always=self.unpenalized, by_value=options.by_value)
+            counted = (replace(self.design, vectors=()), self.gold.allowed(), least)
+            index = cut_off(index, *counted, always=self._always, by_value=options.by_value)
         if index.n_features == 0:
             raise LoglinError("no feature is left to learn; lower min_count or cutoff, or give the tokens attributes")
         return index
+
+    @property
+    def _always(self) -> np.ndarray | None:
+        """Which attributes keep all weights, however seldom they are seen: intercepts and dimensions of vectors."""
+        if not self.design.vectors:
+            return self.unpenalized
+        always = np.zeros(self.design.n_attributes, bool)
+        for vectors in self.design.vectors:
+            always[vectors.attributes] = True
+        return always
 
     def _check_values(self) -> None:
         """Refuse values whose weights, or whose squares, single precision could not hold."""
@@ -173,6 +185,8 @@ class ChainProblem:
         if self.request.all_ngrams:
             wanted.bigrams[:] = wanted.pairs = wanted.triples = True
         wanted.pairs |= self.request.all_pairs or self.options.all_pairs
+        for vectors in self.design.vectors:
+            wanted.attributes[vectors.attributes] = True
         if self._templates is None:
             return wanted
         for t in self._templates.label_ngrams:
@@ -180,7 +194,8 @@ class ChainProblem:
             wanted.triples |= t.kind == "trigram" and t.labels == "all"
         asked = np.array([t.labels == "all" for t in self._templates.observed], bool)
         if asked.any():
-            wanted.attributes |= asked[self.extractor.template_of("unigram")]
+            of_template = asked[self.extractor.template_of("unigram")]
+            wanted.attributes[: len(of_template)] |= of_template
             wanted.bigrams |= asked[self.extractor.template_of("bigram")]
         return wanted
 
@@ -192,7 +207,8 @@ class ChainProblem:
 
     @cached_property
     def penalties(self) -> Penalties:
-        return strengths(self.extractor, self.index, self.options, self.unpenalized)
+        vectors = self.vectors is not None
+        return strengths(self.extractor, self.index, self.options, self.unpenalized, vectors)
 
     def with_l2(self, l2: float) -> ChainProblem:
         """The same problem with another l2; its features are numbered once."""
@@ -213,7 +229,7 @@ class ChainProblem:
             return "a label bigram"
         attribute = int(np.searchsorted(index.ptr, feature, side="right")) - 1
         label = "" if isinstance(self.gold, Choices) else f" for {self.labels[index.labels[feature]]}"
-        return f"{self.extractor.attribute_name(attribute)}{label}"
+        return f"{attribute_name(self.extractor, self.vectors, attribute)}{label}"
 
     # ------------------------------------------------------------------ starts
 
@@ -221,7 +237,7 @@ class ChainProblem:
         """The weights of another model for the features of this problem."""
         from loglin.features.transfer import transferred_weights
 
-        return transferred_weights(old, self.extractor, self.labels, self.index)
+        return transferred_weights(old, self.extractor, self.labels, self.index, self.vectors)
 
     def class_shares(self) -> np.ndarray | None:
         """Weights that say nothing but how frequent the classes are, nearer than zero; None without an intercept."""
@@ -246,7 +262,7 @@ class ChainProblem:
         """A model with these weights; those behind the features of the index are left out."""
         about = (self.task, self.labels, self.extractor, self.index)
         weights = weights[: self.index.n_features]
-        return Model(*about, weights, self.order, {}, base, decoding or {}, self.dictionary)
+        return Model(*about, weights, self.order, {}, base, decoding or {}, self.dictionary, self.vectors)
 
     def counted_model(self, hmm: HMM) -> Model:
         """A hidden Markov model: a base model without features."""

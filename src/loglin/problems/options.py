@@ -25,6 +25,7 @@ class ChainOptions:
     by_value: bool = False  # features are counted by the sum of their values, as CRFsuite does
     cutoff: int = 1  # features (attribute and label together) seen less often are left out
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
+    vector_l2: float | None = None  # of the dimensions of vectors; None: l2
     dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
     label_weights: Mapping | None = None
     instance_weights: Any = field(default=None, repr=False)  # of sentences; checked_weights says what they may be
@@ -32,6 +33,8 @@ class ChainOptions:
     def __post_init__(self) -> None:
         check_number("l1", self.l1)
         check_number("l2", self.l2)
+        if self.vector_l2 is not None:
+            check_number("vector_l2", self.vector_l2)
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
         try:

@@ -62,25 +62,34 @@ def numbers_of(given: Any) -> np.ndarray:
         return np.empty(0)
 
 
-def strengths(extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None) -> Penalties:
-    """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given."""
+def strengths(
+    extractor: Any, index: FeatureIndex, options: ChainOptions, unpenalized: np.ndarray | None, vectors: bool = False
+) -> Penalties:
+    """Strengths per weight: l2 is 1 / variance, with a variance per template where one is given.
+
+    With ``vectors``, attributes behind the extractor's own are dimensions of vectors.
+    """
     found = Penalties.uniform(index.n_features, options.l1, options.l2)
     templates = getattr(extractor, "templates", None)
     by_hand = templates is not None and any(t.variance is not None for t in templates.templates)
-    if not by_hand and not options.variances and unpenalized is None:
+    by_dimension = vectors and options.vector_l2 is not None
+    if not by_hand and not options.variances and unpenalized is None and not by_dimension:
         return found
     l1, l2 = (strength.copy() for strength in found)
+    ptr = index.ptr[: extractor.n_attributes + 1] if vectors else index.ptr
     if templates is not None and by_hand:
         by_template = np.array([options.l2 if t.variance is None else 1 / t.variance for t in templates.observed])
         unigram, bigram, pair, triple = index.split(l2)
-        unigram[:] = np.repeat(by_template[extractor.template_of("unigram")], np.diff(index.ptr))
+        unigram[: ptr[-1]] = np.repeat(by_template[extractor.template_of("unigram")], np.diff(ptr))
         bigram[:] = np.repeat(by_template[extractor.template_of("bigram")], np.diff(index.bigram_ptr))
         for t in templates.label_ngrams:
             if t.variance is not None:
                 (pair if t.kind == "bigram" else triple)[:] = 1 / t.variance
     if options.variances:
         unigram = index.split(l2)[0]
-        unigram[:] = np.repeat(_group_strengths(extractor, options), np.diff(index.ptr))
+        unigram[: ptr[-1]] = np.repeat(_group_strengths(extractor, options), np.diff(ptr))
+    if by_dimension:
+        l2[ptr[-1] : index.ptr[-1]] = options.vector_l2
     if unpenalized is not None:
         free = np.repeat(unpenalized, np.diff(index.ptr))
         l1[: len(free)][free] = 0.0

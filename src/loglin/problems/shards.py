@@ -157,6 +157,7 @@ def problem_of_shards(source: Source, plan: Plan, folder: WorkFolder, engine: En
         n_attributes=extractor.n_attributes,
         n_bigram_attributes=extractor.n_bigram_attributes,
         corpus=None,
+        vectors=(),
     )
     gold = Elsewhere(all_certain=known["certain"], n_labels=len(labels))
     shards = Parts(
@@ -232,7 +233,7 @@ def _write_parts(
 def _outline(plan: Plan, extractor: TemplateExtractor, labels: list) -> ChainProblem:
     """The problem before its features are numbered."""
     sizes = {"n_attributes": extractor.n_attributes, "n_bigram_attributes": extractor.n_bigram_attributes}
-    return ChainProblem(Elsewhere(**sizes), extractor, labels, None, plan.options, plan.request)  # type: ignore[arg-type]
+    return ChainProblem(Elsewhere(**sizes, vectors=()), extractor, labels, None, plan.options, plan.request)  # type: ignore[arg-type]
 
 
 def _with_values(plan: Plan, texts: Sequence[StoredFile]) -> tuple[TemplateExtractor, list]:

@@ -89,6 +89,7 @@ def require(problem: Problem, criterion: Criterion, start: Any) -> None:
         )
     if criterion.needs == Annotation.CERTAIN:
         problem.require_labels(criterion.name)
+    criterion.check_vectors(problem)
 
 
 def require_checkpoint_of(problem: Any, criterion: Criterion, run: Run, start: Any, held_out: Any) -> None:

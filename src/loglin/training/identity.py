@@ -23,6 +23,7 @@ _WORDS = {
     "hidden": "the labels",
     "options": "the penalties or options",
     "pcfg": "the grammars",
+    "vectors": "the vectors",
     "weight": "the weights of the examples",
     "text": "the texts",
 }
