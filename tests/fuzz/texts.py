@@ -28,6 +28,7 @@ WHOLE = {
     "svmlight": "x a:1 b:0.5 # why\ny b:2\n+1 1:0.5 7:1e3\n",
     "text": "#! author=a\nThe dog barks\n\nA/D cat/N\n\\#! a\n",
     "trees": "(S (NP (D the) (N dog)) (VP (V barks)))\n( (S (N dogs) (V bark)) )\n",
+    "tables": 'word,label\nThe,D\n"do""g",N\nbarks,V\n\n"A,b",D\n"c\nd",N\n\n',
     "grammars": "S -> NP VP [1.0]\nNP -> D N [0.5] | 'dogs' [0.5]\nVP -> V [1]\nD -> 'the' [1.0]\nN -> \"dog\" [1]\nV -> 'barks' [1]\n",  # noqa: E501
     "dictionaries": "#! unknown=D N\nThe D\ndog N V\n\\# X\n",
 }  # fmt: skip
@@ -103,6 +104,7 @@ def _dictionary(rng: random.Random) -> None:
 
 KINDS: dict[str, Callable[[random.Random], None]] = {
     "columns": partial(_tagged, "columns", "conll"),
+    "tables": partial(_tagged, "tables", "table"),
     "conllu": partial(_tagged, "conllu", "conllu"),
     "crfsuite": partial(_tagged, "crfsuite", "crfsuite"),
     "jsonlines": partial(_tagged, "jsonlines", "jsonl"),

@@ -87,6 +87,7 @@ class FormatOption(click.Option):
 
 label_column = click.option(
     "--label-column",
+    "--label",
     type=ColumnName(),
     help="Column of the labels, from 0, or from -1 backwards, or its name; default: the last, in CoNLL-U UPOS.",
 )
@@ -103,6 +104,32 @@ dictionary = click.option(
 vectors = click.option(
     "--vectors", metavar="FILE.npy", help="Vectors of the tokens, a row each, for a model trained with them."
 )
+
+
+class ColumnNames(click.ParamType):
+    """Names of columns, parted by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        return value if isinstance(value, tuple) else tuple(name.strip() for name in value.split(","))
+
+
+def table_columns(command: Callable) -> Callable:
+    """The options --columns and --sentence, of tables."""
+    text = "Of tables, the columns of tokens, such as word,pos; default: all but those of labels and sentences."
+    command = click.option("--columns", type=ColumnNames(), metavar="NAME,…", default=(), help=text)(command)
+    text = "Of tables with a row for each token, the column, or columns, whose values tell sentences apart."
+    return click.option("--sentence", type=ColumnNames(), metavar="NAME,…", default=(), help=text)(command)
+
+
+def format_of(path: str, given: dict[str, Any], labeled: bool = True) -> Any:
+    """The format of a file, with the columns that the options name."""
+    from loglin.corpus.formats import detected
+
+    return detected(path, given["text_format"], labeled).with_names(given["columns"], given["sentence"])
+
+
 text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")
 
 

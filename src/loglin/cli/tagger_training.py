@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,7 @@ _PARAMETERS = (
 @training.checkpoint
 @training.output
 @shared.label_column
+@shared.table_columns
 @shared.text_format
 @shared.encoding
 @shared.threads
@@ -129,6 +131,7 @@ def train_command(data, output, as_json, **given) -> None:
     seconds, trials = {"start": time.perf_counter() - began}, None
     sharded = _is_sharded(data, given)
     text = _read_shards(data, given, grid) if sharded else _read(data, tagger, given)
+    default = _default_template(tagger, text)
     tagger.dev = _held_out(tagger, text, given)
     seconds["read"] = time.perf_counter() - began - seconds["start"]
     with interrupts.keeping(given["keep_on_interrupt"], tagger), distribution.client(given) as client:
@@ -147,6 +150,7 @@ def train_command(data, output, as_json, **given) -> None:
     before = sum(seconds.values())
     seconds |= {"features": max(0.0, time.perf_counter() - began - before - train), "train": train}
     model.record |= {"columns": text.n_columns, "label_column": text.label_column, "data": shared.base_name(data)}
+    model.record |= text.about
     tagger.save(output, given["half"])
     training.close(checkpoint, model.record)
     seconds["total"] = time.perf_counter() - began
@@ -160,7 +164,23 @@ def train_command(data, output, as_json, **given) -> None:
         f"{found['sentences']:,} sentences, {found['tokens']:,} tokens, {found['labels']} labels, "
         f"{found['n_features']:,} features"
     )
-    training.print_summary(about, found)
+    training.print_summary(about if default is None else f"{about}\ndefault template: {default}", found)
+
+
+def _default_template(tagger: Tagger, text: LabeledText | Shards) -> str | None:
+    """What the default template looks at, where none is given; of a table, at all columns that are named."""
+    from loglin.features.read import default_template
+
+    if tagger.template is not None or isinstance(getattr(text, "inputs", None), list):
+        return None
+    chosen = tagger.chosen_criterion()
+    if tagger.hides_labels:
+        return f"that of criterion {chosen.name} (--template gives another)"
+    columns = text.about["table"]["columns"] if text.about else []
+    if len(columns) > 1:
+        tagger.template = default_template(len(columns))
+    more = f", windows of {' and '.join(columns[1:])}" if len(columns) > 1 else ""
+    return f"the word, two words on each side, spelling{more}, and pairs of labels (--template gives another)"
 
 
 def _tagger(given: dict, progress: Any) -> Tagger:
@@ -184,6 +204,7 @@ class Shards:
     source: Source
     n_columns: int
     label_column: int
+    about: Mapping[str, Any]  # names of columns
 
 
 def _is_sharded(data: str, given: dict) -> bool:
@@ -201,10 +222,13 @@ def _read_shards(data: str, given: dict, grid: Any) -> Shards:
             "shards take neither --grid nor --unlabeled nor --vectors; leave them out, or train in memory"
         )
     memory_of(given["memory"])
-    how = {name: given[name] for name in ("text_format", "encoding", "label_column", "scheme", "partial")}
+    how = {
+        name: given[name]
+        for name in ("text_format", "encoding", "label_column", "scheme", "partial", "columns", "sentence")
+    }
     source = files_source(data, **how)
     next(source.pieces())
-    return Shards(source, source.layout["columns"], source.layout["label_column"])
+    return Shards(source, source.layout["columns"], source.layout["label_column"], source.layout["about"])
 
 
 def _rows(path: str | None, data: str, text: LabeledText) -> Any:
@@ -226,7 +250,7 @@ def _start(path: str | None) -> Any:
 
 def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
     """Training data: labelled, or with labels that are hidden but for what annotation says."""
-    from loglin.corpus import formats, tagged
+    from loglin.corpus import tagged
     from loglin.corpus.columns import Corpus
 
     how = {name: given[name] for name in ("encoding", "label_column", "scheme", "partial")}
@@ -235,13 +259,13 @@ def _read(data: str, tagger: Tagger, given: dict) -> LabeledText:
             raise LoglinError(
                 f"--unlabeled is given, but criterion {given['criterion']} learns from labels alone; take mixture or em"
             )
-        form = formats.detected(data, given["text_format"])
+        form = shared.format_of(data, given)
         text = tagged.read_labeled(data, form, columns=given["template"] is not None, **how)
         if given["template"] is not None and not isinstance(text.inputs, Corpus):
             raise LoglinError(f"{data} holds attributes already; leave out --template")
         return text
     labeled = bool(given["unlabeled"]) or given["partial"] or tagger.needs_some_labels
-    form = formats.detected(data, given["text_format"], labeled)
+    form = shared.format_of(data, given, labeled)
     text = tagged.read_hidden(data, form, labeled=labeled, unlabeled=given["unlabeled"], **how)
     if form.raw_endings and given["text_format"] == "auto":
         _refuse_columns(data, text.inputs)
@@ -261,16 +285,16 @@ def _refuse_columns(path: str, corpus: Any) -> None:
 
 def _held_out(tagger: Tagger, text: LabeledText | Shards, given: dict) -> Any:
     """Held-out data in the same form as the training data: inputs and labels, or text where labels are hidden."""
-    from loglin.corpus import formats, tagged
+    from loglin.corpus import tagged
     from loglin.corpus.columns import Column, Corpus
 
     path, encoding, column = given["dev"], given["encoding"], given["label_column"]
     if path is None:
         return None
     if tagger.hides_labels:
-        form = formats.detected(path, given["text_format"], labeled=False)
+        form = shared.format_of(path, given, labeled=False)
         return tagged.read_raw(path, form, encoding=encoding, label_column=column)
-    form, columns = formats.detected(path, given["text_format"]), given["template"] is not None
+    form, columns = shared.format_of(path, given), given["template"] is not None
     held = tagged.read_labeled(
         path, form, encoding=encoding, label_column=column, scheme=given["scheme"], columns=columns
     )
@@ -286,9 +310,9 @@ def _held_out(tagger: Tagger, text: LabeledText | Shards, given: dict) -> Any:
 
 def _gold(given: dict) -> tuple[Corpus | list, list]:
     """Labelled text to compare every trial with."""
-    from loglin.corpus import formats, tagged
+    from loglin.corpus import tagged
 
-    form = formats.detected(given["gold"], given["text_format"])
+    form = shared.format_of(given["gold"], given)
     text = tagged.read_labeled(given["gold"], form, encoding=given["encoding"], label_column=given["label_column"])
     return text.inputs, text.sequences()
 

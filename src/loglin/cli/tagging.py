@@ -32,6 +32,7 @@ constrain = click.option(
 @shared.beam
 @shared.dictionary
 @shared.vectors
+@shared.table_columns
 @shared.text_format
 @shared.encoding
 @distribution.workers
@@ -52,14 +53,15 @@ def tag_command(model, files, output, output_dir, marginals, nbest, as_json, **g
         return
     file = _single(files, given)
     from loglin.corpus.files import ReadAhead
-    from loglin.corpus.formats import Stretch, detected
+    from loglin.corpus.formats import Stretch
     from loglin.decoding.tagged_text import tagged
 
     shared.check_output(output, file, model)
-    form, encoding = detected(file, given["text_format"]), given["encoding"]
-    stretches: Iterator[Stretch] = form.stretches(file, encoding)
+    form, encoding = shared.format_of(file, given), given["encoding"]
+    stretches: Iterator[Stretch] | None = None
     if form.ahead and given["threads"] != 1:
-        stretches = ReadAhead(stretches)  # while the model is opened, and then while a stretch is tagged
+        ahead = form.stretches(file, encoding)
+        stretches = ReadAhead(ahead)  # while the model is opened, and then while a stretch is tagged
     decoder, vectors = _decoder(model, given), _rows(given, file)
     began, tokens = time.perf_counter(), 0
 
@@ -103,7 +105,8 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
     require_tagger(Model.load(model), model)
     items = items_of(sources(files), folder, model)
     told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
-    answers = Answers(given["text_format"], given["encoding"], **asked, constrain=given["constrain"], decoding=told)
+    named = {name: given[name] for name in ("constrain", "columns", "sentence")}
+    answers = Answers(given["text_format"], given["encoding"], **asked, **named, decoding=told)
     with distribution.engine(given) as engine:
         tagging = Tagging.of(model, answers, given["threads"] if engine is None else 1, __version__)
         outcomes = list(map(tagging, items) if engine is None else engine.map(tagging, items))
@@ -127,7 +130,9 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
 @shared.decoding
 @shared.beam
 @shared.dictionary
-@click.option("--label-column", type=shared.ColumnName(), help="Column of the labels; default: as in training.")
+@click.option(
+    "--label-column", "--label", type=shared.ColumnName(), help="Column of the labels; default: as in training."
+)
 @click.option(
     "--mapping",
     type=click.Choice(["none", "many-to-one", "one-to-one"]),
@@ -136,6 +141,7 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
 @click.option("--words", type=shared.Count(0), help="The most frequent errors by word, so many.")
 @click.option("--marginals", is_flag=True, help="Also the mean probability of the right labels.")
 @shared.vectors
+@shared.table_columns
 @shared.text_format
 @shared.encoding
 @shared.threads
@@ -146,11 +152,10 @@ def eval_command(model, file, label_column, mapping, words, marginals, as_json, 
     With --mapping, --words or --marginals: accuracy on all words and on those that the model's dictionary leaves a
     choice, V-measure and variation of information, for models learnt without labels.
     """
-    from loglin.corpus.formats import detected
     from loglin.evaluation.tagged_text import read_labeled
 
     decoder = _decoder(model, given)
-    form, began = detected(file, given["text_format"]), time.perf_counter()
+    form, began = shared.format_of(file, given), time.perf_counter()
     data = read_labeled(decoder, file, form, given["encoding"], label_column, _rows(given, file))
     if mapping or marginals or words is not None:
         result: Any = data.report(decoder, mapping or "none", marginals)

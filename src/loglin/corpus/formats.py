@@ -12,11 +12,11 @@ from __future__ import annotations
 import importlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from loglin.errors import LoglinError
 
@@ -48,6 +48,7 @@ class Layout:
     columns: int  # of the training file, labels included; 0: not known
     label_column: int
     needed: int  # columns that its templates look at
+    table: Mapping[str, Any] = field(default_factory=dict)  # names of its columns, where these have some
 
 
 class Stretch(Protocol):
@@ -82,6 +83,22 @@ class Format(ABC):
     cramped: ClassVar[str] = ""  # what has no room for probabilities; "": there is room
     replaces: ClassVar[bool] = False  # whether labels are written into the label column, not behind the last one
     ahead: ClassVar[bool] = False  # whether reading in a thread of its own saves time
+
+    def with_names(self, columns: Sequence[str], sentence: Sequence[str]) -> Format:
+        """The format with the columns that a command names: those of tokens, and those that tell sentences apart."""
+        if columns or sentence:
+            tables = ", ".join(
+                e for form in registered().values() if type(form).with_names != Format.with_names for e in form.endings
+            )
+            raise LoglinError(
+                f"--columns and --sentence name columns of tables ({tables}), and {self.name} has no such names; leave "
+                "them out"
+            )
+        return self
+
+    def trained(self, layout: Layout) -> Format:
+        """The format with the columns of a model's training file, where none are named."""
+        return self
 
     @abstractmethod
     def labeled(

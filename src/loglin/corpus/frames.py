@@ -150,23 +150,24 @@ class Names:
         """These names, and where none is given those of ``others``."""
         return Names(self.columns or others.columns, self.label or others.label, self.sentence or others.sentence)
 
-    def chosen(self, available: Sequence[str], place: str, otherwise: Names | None = None) -> Names:
-        """The same with all columns of tokens by name; refuses names that the table lacks."""
+    def chosen(self, available: Sequence[str], place: str, label: str | None = None) -> Names:
+        """The same with all columns of tokens by name, and a label; refuses names that the table lacks."""
         for role, names in (("columns", self.columns), ("sentence", self.sentence)):
             for name in names:
                 if name not in available:
                     raise LoglinError(
                         f"{place} has no column {name!r} ({role}), only {', '.join(map(repr, available))}; name others"
                     )
+        label = label or self.label
         if self.columns:
-            return self
-        others = {self.label, *self.sentence}
+            return replace(self, label=label)
+        others = {label, *self.sentence}
         left = [n for n in available if n and n not in others and not n.startswith(_INDEX)]
         if not self.sentence and TOKENS in left:
             left = [TOKENS]
         if not left:
             raise LoglinError(f"{place} has no column of tokens besides {', '.join(sorted(map(str, others)))}; add one")
-        return replace(self, columns=tuple(left))
+        return Names(tuple(left), label, self.sentence)
 
 
 def _listed(given: Any, role: str) -> tuple[str, ...]:
@@ -182,59 +183,64 @@ def _listed(given: Any, role: str) -> tuple[str, ...]:
 
 
 def sentences_of_rows(
-    names: Names, column: Callable[[str], list], place: str, first: int = 0, cuts: list[int] | None = None
+    names: Names, column: Callable[[str], list], at: Callable[[int], str], cuts: list[int] | None = None
 ) -> tuple[list[list], list[int] | None]:
     """The tokens of every sentence, and where sentences begin and end among the rows; None: a row is a sentence.
 
-    Tokens are strings, or with several columns tuples of strings. ``first`` is the number of the first row, and
-    ``cuts`` are the ends of the sentences where these are known.
+    Tokens are strings, or with several columns tuples of strings. ``at`` says where a row stands, and ``cuts`` where
+    sentences begin and end, if that is known.
     """
     values = [column(name) for name in names.columns]
     if cuts is None and names.sentence:
-        cuts = boundaries([column(name) for name in names.sentence], len(values[0]), place)
+        cuts = boundaries([column(name) for name in names.sentence], len(values[0]), at)
     if cuts is None:
-        return _of_lists(names, values, place, first), None
+        return _of_lists(names, values, at), None
     for name, of_column in zip(names.columns, values, strict=True):
-        for row, value in enumerate(of_column, first):
+        for row, value in enumerate(of_column):
             if not isinstance(value, str):
-                raise _no_word(f"{place}, row {row}, column {name!r}", value)
+                raise _no_word(at(row), name, value)
     rows = values[0] if len(values) == 1 else list(zip(*values, strict=True))
     return [rows[b:e] for b, e in pairwise(cuts)], cuts
 
 
-def _of_lists(names: Names, values: list[list], place: str, first: int) -> list[list]:
+def _of_lists(names: Names, values: list[list], at: Callable[[int], str]) -> list[list]:
     """The sentences of rows that each hold lists of tokens."""
     found = []
-    for row, parts in enumerate(zip(*values, strict=True), first):
+    for row, parts in enumerate(zip(*values, strict=True)):
         for name, part in zip(names.columns, parts, strict=True):
             if not isinstance(part, list | tuple):
                 raise LoglinError(
-                    f"{place}, row {row}: the column {name!r} holds {part!r:.40}, no list of tokens; where a row is a "
-                    "token name the column that tells sentences apart, such as sentence='id'"
+                    f"{at(row)}: the column {name!r} holds {part!r:.40}, no list of tokens; where a row is a token "
+                    "name the column that tells sentences apart, such as sentence='id'"
                 )
             if len(part) != len(parts[0]):
                 raise LoglinError(
-                    f"{place}, row {row}: {len(part)} values of {name!r} but {len(parts[0])} of {names.columns[0]!r}; "
-                    "give one for each token"
+                    f"{at(row)}: {len(part)} values of {name!r} but {len(parts[0])} of {names.columns[0]!r}; give one "
+                    "for each token"
                 )
             for token in part:
                 if not isinstance(token, str):
-                    raise _no_word(f"{place}, row {row}, column {name!r}", token)
+                    raise _no_word(at(row), name, token)
         found.append(list(parts[0]) if len(parts) == 1 else list(zip(*parts, strict=True)))
     return found
 
 
-def _no_word(place: str, value: Any) -> LoglinError:
+def _no_word(place: str, column: str, value: Any) -> LoglinError:
     if value is None:
         return LoglinError(
-            f"{place}: there is no word; fill it in, or, where pandas read the file, give read_csv "
+            f"{place}, column {column!r}: there is no word; fill it in, or, where pandas read the file, give read_csv "
             "keep_default_na=False, which keeps words such as NA and null"
         )
-    return LoglinError(f"{place} holds {value!r:.40}, which is no string; name the columns of tokens with columns")
+    return LoglinError(
+        f"{place}, column {column!r} holds {value!r:.40}, which is no string; name the columns of tokens with columns"
+    )
 
 
-def boundaries(keys: list[list], n_rows: int, place: str, seen: set | None = None) -> list[int]:
-    """Where sentences begin and the last one ends: rows with the same keys, of which missing ones go on as before."""
+def boundaries(keys: list[list], n_rows: int, at: Callable[[int], str], seen: set | None = None) -> list[int]:
+    """Where sentences begin and the last one ends: rows with the same keys, of which missing ones go on as before.
+
+    ``seen`` are the keys of sentences before these rows, to which those of these are added.
+    """
     cuts, known = [], set[tuple]() if seen is None else seen
     last: tuple | None = None
     for row, key in enumerate(zip(*keys, strict=True)):
@@ -243,8 +249,8 @@ def boundaries(keys: list[list], n_rows: int, place: str, seen: set | None = Non
         if key in known:
             shown = ", ".join(map(repr, key))
             raise LoglinError(
-                f"{place}, row {row}: the rows of sentence {shown} do not stand together; sort them, or, where "
-                "numbers begin anew in every document, name both columns of sentence"
+                f"{at(row)}: the rows of sentence {shown} do not stand together; sort them, or, where numbers begin "
+                "anew in every document, name both columns of sentence"
             )
         known.add(key)
         cuts.append(row)

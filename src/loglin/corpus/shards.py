@@ -113,7 +113,7 @@ class Source:
     key: dict[str, Any] | None  # tells whether it is what was read before; None: it cannot be told
     check: Callable[[], None] = lambda: None  # raises if it was changed since its key was made
     partial: bool = False  # whether the label _ means unknown, A|B one of these
-    layout: dict[str, int] = field(default_factory=dict)  # columns and label column of the files, once they are read
+    layout: dict[str, Any] = field(default_factory=dict)  # columns and label column of the files, once they are read
 
 
 def files_source(
@@ -123,19 +123,21 @@ def files_source(
     label_column: LabelColumn = None,
     scheme: str | None = None,
     partial: bool = False,
+    columns: Sequence[str] = (),
+    sentence: Sequence[str] = (),
 ) -> Source:
-    """Files of tagged text."""
+    """Files of tagged text; ``columns`` and ``sentence`` are as a table's format takes them."""
     paths = sources(given)
     prints = [fingerprint(path) for path in paths]
-    layout: dict[str, int] = {}
+    layout: dict[str, Any] = {}
 
     def pieces() -> Iterator[Corpus]:
         width = 0
         for path in paths:
-            form = formats.detected(path, text_format)
+            form = formats.detected(path, text_format).with_names(columns, sentence)
             how: dict[str, Any] = {"encoding": encoding, "label_column": label_column, "scheme": scheme}
             for corpus, text in read_pieces(path, form, **how):
-                layout.update(columns=text.n_columns, label_column=text.label_column)
+                layout.update(columns=text.n_columns, label_column=text.label_column, about=text.about)
                 width = width or len(corpus.columns)
                 if len(corpus.columns) != width:
                     raise LoglinError(
@@ -150,7 +152,9 @@ def files_source(
             if fingerprint(path) != before:
                 raise LoglinError(f"{path} was changed while it was read; let it be finished, and train again")
 
-    how = {"format": text_format, "encoding": encoding, "label_column": label_column, "scheme": scheme}
+    how: dict[str, Any] = {"format": text_format, "encoding": encoding, "label_column": label_column, "scheme": scheme}
+    if columns or sentence:
+        how |= {"columns": list(columns), "sentence": list(sentence)}
     return Source(pieces, {"files": prints, **how}, check, partial, layout)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class LabeledText:
     partial: bool = False  # whether the label _ means unknown, A|B one of these
     n_columns: int = 0  # of the file, the labels included; 0: it has none
     label_column: int = -1
+    about: Mapping[str, Any] = field(default_factory=dict)  # names of columns, as a model's record keeps them
 
     @property
     def lengths(self) -> list[int]:

@@ -61,6 +61,8 @@ class Answers:
     json: bool = False
     constrain: str | None = None
     decoding: dict = field(default_factory=dict)  # what the decoder is told
+    columns: tuple[str, ...] = ()  # of tables, those of tokens
+    sentence: tuple[str, ...] = ()  # those that tell sentences apart
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Tagging:
             return Outcome(item, tokens, done_before=True)
         Path(item.note).unlink(missing_ok=True)
         asked, tokens = self.answers, 0
-        form = detected(item.source, asked.text_format)
+        form = detected(item.source, asked.text_format).with_names(asked.columns, asked.sentence)
         decoder = _decoder(self)
 
         def pieces() -> Iterable[bytes]:

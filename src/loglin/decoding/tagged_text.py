@@ -32,9 +32,9 @@ def layout_of(decoder: Decoder, form: Format, path: str) -> Layout:
     trained, column = record.get("columns", 0), record.get("label_column", -1)
     if type(trained) is not int or type(column) is not int or (trained and not -trained <= column < trained):
         raise LoglinError(f"the model is damaged: it says label column {column!r} of {trained!r}; train it again")
-    return Layout(
-        words, trained, column, extractor.templates.columns if isinstance(extractor, TemplateExtractor) else 0
-    )
+    needed = extractor.templates.columns if isinstance(extractor, TemplateExtractor) else 0
+    named = record.get("table")
+    return Layout(words, trained, column, needed, named if isinstance(named, dict) else {})
 
 
 def tagged(
@@ -59,7 +59,7 @@ def tagged(
     layout, labels = layout_of(decoder, form, path), decoder.model.labels
     names = [str(label) for label in labels]
     decoder.prepare()
-    for stretch in stretches or form.stretches(path, encoding):
+    for stretch in stretches or form.trained(layout).stretches(path, encoding):
         if not stretch.n_sentences:
             yield 0, b"" if json else stretch.labeled(np.empty(0, np.int32), names, layout)
             continue

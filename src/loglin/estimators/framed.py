@@ -26,7 +26,7 @@ class FramedSentences:
     def of(cls, given: Any, names: Names, name: str = "X") -> FramedSentences:
         frame = Frame(given, name)
         chosen = names.chosen(frame.names, name)
-        return cls(frame, chosen, *sentences_of_rows(chosen, frame.column, name))
+        return cls(frame, chosen, *sentences_of_rows(chosen, frame.column, lambda row: f"{name}, row {row}"))
 
     def labels(self, y: Any, name: str = "y") -> Any:
         """Labels of every sentence: of a column that is named, of a label a row, or as they are."""

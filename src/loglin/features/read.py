@@ -160,10 +160,13 @@ def read_templates(
     if isinstance(template, TemplateSet):
         return template
     if template is None:
-        return parse_templates(
-            "".join(COLUMN.format(c) for c in range(1, columns)) + DEFAULT, "the default template", like
-        )
+        return parse_templates(default_template(columns), "the default template", like)
     return parse_templates(*_text(_named(template), NAMED), like)
+
+
+def default_template(columns: int = 1) -> str:
+    """The template that is taken where none is given, for words and further columns."""
+    return "".join(COLUMN.format(c) for c in range(1, columns)) + DEFAULT
 
 
 def read_grammar_templates(template: str | os.PathLike | GrammarTemplates) -> GrammarTemplates:
