@@ -34,6 +34,7 @@ FOLDERS = [
     "training",
     "drawing",
     "estimators",
+    "serve",
     "demo",
     "reproduce",
     "cli",

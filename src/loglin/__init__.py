@@ -21,6 +21,7 @@ The way of the data; a folder imports only those above it (docs/architecture.md)
     training        problem, criterion → trained model
     drawing         trees, lattices, explanations, models … → text, SVG, HTML, figures
     estimators      the face for Python
+    serve           estimators → answers over HTTP
     demo, reproduce a built-in corpus; published tables
     cli             the face for the shell
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 import sys
 import time
 from collections.abc import Iterator
@@ -53,7 +52,7 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
             if compare:
                 name = files.names_of if gives_sets else files.name_of
                 gold.extend(name(example, file, "leave out --eval") for example in batch)
-            judged = _judged(estimator, gives_sets, batch, file)
+            judged = _judged(estimator, batch, file)
             predicted.extend(answer for answer, _ in judged if compare)
             count += len(judged)
             yield "".join(_line(answer, values, proba, nbest, as_json) for answer, values in judged).encode()
@@ -73,56 +72,35 @@ def classify_command(model, file, output, proba, nbest, compare, example_format,
 
 def loaded_classifier(path: str, threads: int | None = None) -> Any:
     """The classifier of a model file."""
-    from loglin import estimators
-    from loglin.features.attributes import AttributeExtractor
+    from loglin.estimators.judging import classifier_of
     from loglin.models.chain import Model
 
-    model = Model.load(path)
-    if model.kind.has_transitions:
-        raise model.kind.refusal(path)
-    if not isinstance(model.extractor, AttributeExtractor):
-        raise LoglinError(
-            f"{path} was trained in Python on a matrix, and its columns have no names; open it with loglin.MaxEnt.load"
-        )
-    estimator: Any = getattr(estimators, model.kind.face_of(model.record))
-    estimator = estimator.from_model(model, threads)
-    if model.kind.ranks:
-        estimator.set_params(features=operator.getitem)
-    return estimator
+    return classifier_of(Model.load(path), path, threads)
 
 
-def _judged(estimator: Any, gives_sets: bool, batch: list[Example], path: str) -> list[tuple[Any, dict[str, float]]]:
+def _judged(estimator: Any, batch: list[Example], path: str) -> list[tuple[Any, dict[str, float]]]:
     """Of every example its answer, and the probability (or sum of votes) of every class or candidate."""
-    X = [example.features for example in batch]
+    from loglin.estimators.judging import judged
+
     if estimator.model_.kind.ranks:
         for example in batch:
             if not example.has_candidates:
                 raise LoglinError(
                     f'{path}: example {example.number} has no "candidates", among which this model chooses; give some'
                 )
-        rows = [dict(zip(x, p.tolist(), strict=True)) for x, p in zip(X, estimator.predict_proba(X, X), strict=True)]
-        return list(zip(estimator.predict(X, X), rows, strict=True))
-    files.refuse_candidates(batch, path)
-    values = estimator.predict_proba(X) if estimator.gives_probabilities else estimator.scores(X)
-    names = [str(y) for y in estimator.classes_.tolist()]
-    rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
-    if gives_sets:
-        return [({str(y) for y in given}, row) for given, row in zip(estimator.predict(X), rows, strict=True)]
-    return [(max(row, key=row.__getitem__), row) for row in rows]
+    else:
+        files.refuse_candidates(batch, path)
+    return judged(estimator, [example.features for example in batch])
 
 
 def _line(answer: Any, values: dict[str, float], proba: bool, nbest: int | None, as_json: bool) -> str:
     """One example's line of output."""
-    ranked = sorted(values, key=lambda y: -values[y])
-    several = isinstance(answer, set)
-    in_order = sorted(answer) if several else answer
+    from loglin.estimators.judging import as_dict
+
     if as_json:
-        value: dict[str, Any] = {"labels": in_order} if several else {"label": answer, "probability": values[answer]}
-        value["probabilities"] = values
-        if nbest:
-            value["nbest"] = [{"label": y, "probability": values[y]} for y in ranked[:nbest]]
-        return json.dumps(value, ensure_ascii=False) + "\n"
-    fields = [] if nbest else ["|".join(in_order) if several else answer]
+        return json.dumps(as_dict(answer, values, nbest), ensure_ascii=False) + "\n"
+    ranked = sorted(values, key=lambda y: -values[y])
+    fields = [] if nbest else ["|".join(sorted(answer)) if isinstance(answer, set) else answer]
     if nbest or proba:
         for y in ranked[:nbest] if nbest else values:
             fields += [y, f"{values[y]:.6f}"]

@@ -60,7 +60,7 @@ def demo_command(lines, output, as_json) -> None:
     """
     began = time.perf_counter()
     shared.check_output(output)
-    from loglin.cli.explaining import entity_lines, explanation_as_dict
+    from loglin.cli.explaining import entity_lines
     from loglin.decoding.chains import Decoder
 
     def say(text: str = "") -> None:
@@ -94,7 +94,7 @@ def demo_command(lines, output, as_json) -> None:
                 "test_lines": TEST_LINES,
                 "models": compared,
                 "lines": [value for value, _ in tagged],
-                "explanation": {"line": value["text"], **explanation_as_dict(explanation)},
+                "explanation": {"line": value["text"], **explanation.as_dict()},
                 "seconds": time.perf_counter() - began,
             }
         )

@@ -84,12 +84,14 @@ def _checked(path: str, pairs: Iterable[tuple[tuple, int]], kinds: set[tuple[boo
     """Examples, which must be of one kind, that of those before them; one without an answer is of any."""
     from loglin.corpus import jsonlines
     from loglin.corpus.plaintext import distinct_words
+    from loglin.estimators.judging import summed_attributes
 
     for (answer, features), number in pairs:
+        place = f"{path}: example {number}"
         if isinstance(features, jsonlines.Candidates):
-            content: dict = {c: _attributes(path, number, f) for c, f in features.attributes.items()}
+            content: dict = {c: summed_attributes(f, place) for c, f in features.attributes.items()}
         else:
-            content = _attributes(path, number, distinct_words(features) if isinstance(features, str) else features)
+            content = summed_attributes(distinct_words(features) if isinstance(features, str) else features, place)
         example = Example(
             number, answer, content, isinstance(features, jsonlines.Candidates), isinstance(features, str)
         )
@@ -153,16 +155,3 @@ def refuse_candidates(examples: Iterable[Example], path: str) -> None:
 
 def as_text(label: Any) -> str:
     return label if isinstance(label, str) else json.dumps(label)
-
-
-def _attributes(path: str, number: int, features: Any) -> dict[str, float]:
-    """Attributes by name; a complaint about one is told with the file and the number of the example."""
-    from loglin.features.attributes import attributes_of
-
-    found: dict[str, float] = {}
-    try:
-        for name, value in attributes_of(features):
-            found[name] = found.get(name, 0.0) + value
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise LoglinError(f"{path}: example {number}: {error}; correct it") from None
-    return found

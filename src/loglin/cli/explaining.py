@@ -19,7 +19,7 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
             raise LoglinError("--position is for taggers; this model classifies the sentence as a whole")
         votes, unknown = _example(path, sentence)
         if as_json:
-            shared.print_json(votes_as_dict(sentence, votes) | {"unknown": unknown})
+            shared.print_json({"token": sentence, **votes.as_dict()} | {"unknown": unknown})
             return
         label = " and ".join(sorted(votes.label)) or "nothing" if isinstance(votes.label, set) else votes.label
         print(f"{sentence!r} is {label}")
@@ -36,7 +36,7 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
     words, design = _sentence(model, sentence)
     value, explanation = explained(decoder, design, words, position)
     if as_json:
-        shared.print_json(value | {"explanation": explanation_as_dict(explanation)})
+        shared.print_json(value | {"explanation": explanation.as_dict()})
         return
     print("\n".join(token_lines(value)))
     if value["entities"]:
@@ -92,18 +92,6 @@ def explained(decoder, design, words: list[str], position: int | None = None) ->
     return value, explanation
 
 
-def explanation_as_dict(explanation) -> dict[str, Any]:
-    """For JSON, which has only strings as keys."""
-    return {
-        "token": explanation.token,
-        "label": explanation.label,
-        "probabilities": {str(y): p for y, p in explanation.probabilities.items()},
-        "transitions": {str(y): w for y, w in explanation.transitions.items()},
-        "following": {str(y): w for y, w in explanation.following.items()},
-        "votes": _votes(explanation.votes),
-    }
-
-
 def token_lines(value: dict[str, Any]) -> list[str]:
     width = max(5, *(len(w) for w in value["tokens"]))
     wide = max(5, *(len(str(y)) for y in value["labels"]))
@@ -145,22 +133,6 @@ def _example(path: str, text: str) -> tuple[Any, list[str]]:
                 if known.code(word) < 0:
                     unknown.append(word)
     return estimator.explain(attributes), unknown
-
-
-def votes_as_dict(text: str, votes: Any) -> dict[str, Any]:
-    """For JSON, which has only strings as keys."""
-    label = sorted(votes.label) if isinstance(votes.label, set) else votes.label
-    return {
-        "token": text,
-        "label": label,
-        "probabilities": {str(y): p for y, p in votes.probabilities.items()},
-        "scores": {str(y): s for y, s in votes.scores.items()},
-        "votes": _votes(votes),
-    }
-
-
-def _votes(votes: Any) -> list[dict[str, Any]]:
-    return [{"feature": v.feature, "value": v.value, "votes": {str(y): w for y, w in v.votes.items()}} for v in votes]
 
 
 def _attribute(piece: str) -> tuple[str, float]:

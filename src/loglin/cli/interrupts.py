@@ -29,6 +29,7 @@ class _State:
         self.installed = False
         self.kept: tuple[int, ...] = ()  # signals after which what has been learned is kept
         self.learned = False  # whether training has come to something that can be kept
+        self.released = False  # whether the command ends by itself when a signal comes
         self.number = 0  # of the signal after which something was kept
 
 
@@ -68,6 +69,11 @@ def keeping(asked: bool, estimator: Any) -> Iterator[None]:
         _state.kept, _state.learned = (), False
 
 
+def release() -> None:
+    """Leave signals to the command, which sets its own handlers."""
+    _state.released = True
+
+
 def learned() -> None:
     """Training has come to something that can be kept."""
     _state.learned = True
@@ -99,7 +105,7 @@ def _watch(source: int) -> None:
     first = True
     while True:
         number = os.read(source, 1)[0]
-        if number not in ENDING:
+        if number not in ENDING or _state.released:
             continue
         if not first or not (_state.number or _keeps(number)):
             _end(number)

@@ -32,6 +32,7 @@ _COMMANDS = {
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
     "reproduce": ("reproducing", "Make published tables with this library."),
+    "serve": ("serving", "Answer requests over HTTP, with a page that shows what models say."),
     "compile": ("compiling", "Compile ahead of time what would be compiled when first used."),
     "demo": ("demo", "Train, evaluate and explain a model on a built-in corpus."),
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import re
 import shutil
@@ -163,10 +162,12 @@ def _lines(path: str, text_format: str, encoding: str) -> Iterator[list[tuple[st
 
 def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Asked) -> Iterator[str]:
     """The output for every line; what is no sentence stays as it is."""
+    from loglin.corpus.trees import without_brackets
+
     numbers = itertools.count(1)
     for lines in _lines(path, text_format, encoding):
         batch = [(next(numbers), line) for line in lines]
-        sentences = [_without_brackets(tokens) for _, (_, tokens) in batch if tokens]
+        sentences = [without_brackets(tokens) for _, (_, tokens) in batch if tokens]
         answers = iter(_answers(parser, sentences, asked))
         for number, (line, tokens) in batch:
             if not tokens:
@@ -186,11 +187,6 @@ def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Ask
             yield _written(tokens, best, marks, explanation, asked)
 
 
-def _without_brackets(tokens: list[str]) -> list[str]:
-    """Tokens as they can stand in a tree."""
-    return [token.replace("(", "-LRB-").replace(")", "-RRB-") for token in tokens]
-
-
 def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator[tuple[list, Marks | None]]:
     """For every sentence its trees, best first, and the probabilities of its phrases."""
     if asked.nbest:
@@ -206,8 +202,10 @@ def _answers(parser: Any, sentences: list[list[str]], asked: _Asked) -> Iterator
 
 def _explained(parser: Any, tokens: list[str], span: tuple[int, int] | None, place: str) -> Any:
     """Why a span is a phrase, if that is asked."""
+    from loglin.corpus.trees import without_brackets
+
     try:
-        return None if span is None else parser.explain(_without_brackets(tokens), span)
+        return None if span is None else parser.explain(without_brackets(tokens), span)
     except LoglinError as error:
         raise LoglinError(f"{place}: {error}") from error
 
@@ -215,11 +213,11 @@ def _explained(parser: Any, tokens: list[str], span: tuple[int, int] | None, pla
 def _written(tokens: list[str], best: list, marks: Marks | None, explanation: Any, asked: _Asked) -> str:
     """One sentence's part of the output."""
     if asked.as_json:
-        value = {"tokens": tokens, **_as_dict(best[0]), "complete": best[0].complete, "note": best[0].note}
+        value = {"tokens": tokens, **best[0].as_dict(), "complete": best[0].complete, "note": best[0].note}
         if asked.nbest:
-            value["nbest"] = [_as_dict(parse) for parse in best]
+            value["nbest"] = [parse.as_dict() for parse in best]
         if marks is not None:
-            value["phrases"] = _phrases(best[0].tree, marks)
+            value["phrases"] = best[0].phrases(marks)
         if explanation is not None:
             value["explanation"] = asdict(explanation)
         return json.dumps(value, ensure_ascii=False) + "\n"
@@ -231,26 +229,11 @@ def _written(tokens: list[str], best: list, marks: Marks | None, explanation: An
         share = f"{parse.probability or 0.0:.6f}" + ("\n" if asked.columns else "\t") if asked.nbest else ""
         parts.append(f"{share}{shown}\n" + ("\n" if asked.columns else ""))
     if marks is not None and not asked.columns:
-        parts += [
-            f"  {p['label']} {p['begin']}-{p['end']} {p['probability']:.6f}\n" for p in _phrases(best[0].tree, marks)
-        ]
+        parts += [f"  {p['label']} {p['begin']}-{p['end']} {p['probability']:.6f}\n" for p in best[0].phrases(marks)]
     if explanation is not None:
         parts.append(f"{explanation}\n")
     several = (asked.nbest or marks is not None or explanation is not None) and not asked.columns
     return "".join(parts) + ("\n" if several else "")
-
-
-def _as_dict(parse: Any) -> dict[str, Any]:
-    value = {"tree": str(parse.tree), "score": parse.score if math.isfinite(parse.score) else None}
-    return value | ({} if parse.probability is None else {"probability": parse.probability})
-
-
-def _phrases(tree: Tree, marks: Marks) -> list[dict[str, Any]]:
-    """Every phrase of a tree with its probability."""
-    return [
-        {"label": label, "begin": i, "end": j, "probability": float(marks.get((label, i, j), 0.0))}
-        for label, i, j in tree.spans()
-    ]
 
 
 def _write_pictures(path: str, source: str, asked: _Asked) -> None:

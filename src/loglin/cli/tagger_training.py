@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 _PARAMETERS = (
     "criterion", "template", "like", "optimizer", "neighborhood", "l1", "l2", "order", "min_count", "cutoff",
     "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
-    "checkpoint", "vector_l2", "vector_scale",
+    "checkpoint", "vector_l2", "vector_scale", "tokenizer",
 )  # fmt: skip
+
+
+def _tokenizers() -> Iterable[str]:
+    from loglin.corpus.tokenizing import NAMES
+
+    return NAMES
 
 
 @click.command("train")
@@ -84,6 +90,11 @@ _PARAMETERS = (
 @click.option("--all-pairs", is_flag=True, help="Weights for all label pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
+@click.option(
+    "--tokenizer",
+    type=shared.RegistryChoice(_tokenizers),
+    help="How the model splits raw text, for loglin tag --raw and loglin serve; default there: words.",
+)
 @training.start
 @training.seed
 @click.option(

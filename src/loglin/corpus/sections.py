@@ -25,6 +25,7 @@ _RECORDED: dict[str, tuple[type, ...]] = {  # keys of a record that code follows
     "history": (list,),
     "indicator": (bool,),
     "feature_function": (bool,),
+    "tokenizer_function": (str,),
 }
 _OPTIONS: dict[str, tuple[type, ...]] = {  # parameters that an estimator uses when it predicts
     "criterion": (str,),
@@ -34,6 +35,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {  # parameters that an estimator uses w
     "kind": (str,),
     "class_prior": (dict, NoneType),
     "memory": (int,),
+    "tokenizer": (str, NoneType),
 }
 
 

@@ -232,6 +232,11 @@ def _shown(text: str, start: int) -> str:
 # ---------------------------------------------------------------------------------------------------- writing
 
 
+def without_brackets(tokens: Iterable[str]) -> list[str]:
+    """Tokens as they can stand in a tree."""
+    return [token.replace("(", "-LRB-").replace(")", "-RRB-") for token in tokens]
+
+
 def write_trees(path: str | os.PathLike, trees: Iterable[Tree]) -> None:
     """One tree a line, as UTF-8."""
     write_atomically(path, _lines(path, trees))

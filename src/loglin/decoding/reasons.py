@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from loglin.corpus.shown import Shown
+
+if TYPE_CHECKING:
+    from loglin.corpus.tokenizing import Span
 
 
 @dataclass(frozen=True)
@@ -16,6 +19,10 @@ class Vote:
     value: float
     votes: dict  # label → weight · value
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has only strings as keys."""
+        return {"feature": self.feature, "value": self.value, "votes": {str(y): w for y, w in self.votes.items()}}
+
 
 @dataclass(frozen=True)
 class Entity:
@@ -24,6 +31,13 @@ class Entity:
     stop: int
     text: str
     probability: float
+    start_char: int | None = None  # in raw text, of which text is text[start_char:end_char]
+    end_char: int | None = None
+
+    def within(self, text: str, spans: list[Span]) -> Entity:
+        """The entity with its place in the raw text whose tokens have these places."""
+        begin, end = spans[self.start][0], spans[self.stop - 1][1]
+        return replace(self, text=text[begin:end], start_char=begin, end_char=end)
 
 
 @dataclass(frozen=True)
@@ -36,6 +50,17 @@ class Explanation(Shown):
     votes: list[Vote]  # every active feature, largest first
     transitions: dict  # label → weight of the steps from the labels before, if there are any
     following: dict  # label → weight of the steps to the labels after, if there are any
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has only strings as keys."""
+        return {
+            "token": self.token,
+            "label": self.label,
+            "probabilities": {str(y): p for y, p in self.probabilities.items()},
+            "transitions": {str(y): w for y, w in self.transitions.items()},
+            "following": {str(y): w for y, w in self.following.items()},
+            "votes": [vote.as_dict() for vote in self.votes],
+        }
 
     def verdict(self) -> str:
         """One sentence: the label, and which one is likelier alone where that is another."""

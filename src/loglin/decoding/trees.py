@@ -42,6 +42,18 @@ class Parse(Shown):
     def __str__(self) -> str:
         return str(self.tree)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has no infinity; of a tree alone, not of its sentence."""
+        value = {"tree": str(self.tree), "score": self.score if math.isfinite(self.score) else None}
+        return value | ({} if self.probability is None else {"probability": self.probability})
+
+    def phrases(self, probabilities: Mapping[tuple[str, int, int], float]) -> list[dict[str, Any]]:
+        """Every phrase of the tree with its probability among those of the sentence."""
+        return [
+            {"label": label, "begin": i, "end": j, "probability": float(probabilities.get((label, i, j), 0.0))}
+            for label, i, j in self.tree.spans()
+        ]
+
 
 @dataclass(frozen=True)
 class Vote:

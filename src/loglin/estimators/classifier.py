@@ -37,6 +37,15 @@ class Votes(list[Vote]):
         self.probabilities = probabilities  # class → probability; empty where the model gives none
         self.label = label  # the class, or the set of labels
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, which has only strings as keys."""
+        return {
+            "label": sorted(self.label) if isinstance(self.label, set) else self.label,
+            "probabilities": {str(y): p for y, p in self.probabilities.items()},
+            "scores": {str(y): s for y, s in self.scores.items()},
+            "votes": [vote.as_dict() for vote in self],
+        }
+
     def __str__(self) -> str:
         ranked, votes = self.table()
         rows = [(name, [f"{w:+.3f}" for w in weights]) for name, weights in votes]

@@ -10,10 +10,12 @@ import numpy as np
 
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
 from loglin.corpus.frames import is_frame
+from loglin.corpus.tokenizing import Tokenizer, tokenizer
 from loglin.decoding.chains import ANY, Decoder
 from loglin.errors import LoglinError
 from loglin.estimators.given import (
     ATTRIBUTES,
+    SENTENCES,
     certain_labels,
     described,
     form_of,
@@ -26,7 +28,7 @@ from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 
 if TYPE_CHECKING:
-    from loglin.decoding.reasons import Entity, Explanation
+    from loglin.decoding.reasons import Entity, Explanation, Vote
     from loglin.drawing.tagged import TaggedText
     from loglin.estimators.framed import FramedSentences
     from loglin.evaluation.induced import TaggingReport
@@ -43,9 +45,25 @@ class FittedTagger(Estimator):
     classes_: list
     features: Callable | None
     constrain: str | None
+    tokenizer: Any
     threads: int | None
 
     # ------------------------------------------------------------------ inputs
+
+    @property
+    def splits(self) -> Tokenizer | None:
+        """The tokenizer of raw text, if there is one."""
+        return None if self.tokenizer is None else tokenizer(self.tokenizer)
+
+    def sentences_of(self, X: Any, name: str = "X") -> Corpus | list[list]:
+        """Sentences as lists of tokens, raw text split by the tokenizer, or a corpus as it is."""
+        own = getattr(self, "model_", None) and self.model_.record.get("tokenizer_function")
+        if own and self.tokenizer is None and isinstance(X, list | tuple) and any(isinstance(s, str) for s in X):
+            raise LoglinError(
+                f"the model was trained with the tokenizer {own}, which files do not keep; open it with "
+                f"Tagger.load(path, tokenizer={own}), or set .tokenizer to it"
+            )
+        return sentences_of(X, name, self.splits)
 
     def input_of(self, extractor: Any, sentences: Any) -> Any:
         """Sentences as an extractor takes them: a corpus, or attributes."""
@@ -91,7 +109,7 @@ class FittedTagger(Estimator):
                 "the model was trained with a feature function, which files do not keep; open it with "
                 "Tagger.load(path, features=f), or set .features to it"
             )
-        sentences = sentences_of(self._framed(X).sentences if is_frame(X) else X)
+        sentences = self.sentences_of(self._framed(X).sentences if is_frame(X) else X)
         if isinstance(sentences, Corpus):
             design = self._decoder.design(sentences, for_best, vectors)
             return self._decoder, design, [] if for_best else sentences.sentences()
@@ -171,15 +189,34 @@ class FittedTagger(Estimator):
         return [[(list(map(name, y.tolist())), p) for y, p in ranked] for ranked in decoder.nbest(design, k)]
 
     def entities(self, X: Iterable, vectors: Any = None) -> list[list[Entity]]:
-        """The entities of the best sequence, each with the exact probability of its span."""
-        decoder, design, sentences = self._ready(X, vectors)
+        """The entities of the best sequence, each with the exact probability of its span.
+
+        Those of raw text say which characters they are.
+        """
+        given = self._framed(X).sentences if is_frame(X) else X
+        given = given if isinstance(given, Corpus) else listed(given, "X", SENTENCES)
+        decoder, design, sentences = self._ready(given, vectors)
         words = [[_word(token) for token in sentence] for sentence in sentences]
-        return [decoder.entities(c, w) for c, w in zip(decoder.chains(design), words, strict=True)]
+        found = [decoder.entities(c, w) for c, w in zip(decoder.chains(design), words, strict=True)]
+        if isinstance(given, Corpus) or self.splits is None:
+            return found
+        places = [
+            self.splits.spans(s) if isinstance(s, str) and some else [] for s, some in zip(given, found, strict=True)
+        ]
+        return [
+            [entity.within(s, spans) for entity in some] if spans else some
+            for s, spans, some in zip(given, places, found, strict=True)
+        ]
 
     def explain(self, sentence: Sequence, position: int, vectors: Any = None) -> Explanation:
         """The votes of every active feature for every label at one token, largest first."""
         decoder, design, sentences = self._ready([sentence], _of_one(vectors))
         return decoder.explain(design, [_word(token) for token in sentences[0]], position)
+
+    def votes(self, sentence: Sequence, vectors: Any = None) -> list[list[Vote]]:
+        """The votes of every active feature at every token, each token's largest first."""
+        decoder, design, sentences = self._ready([sentence], _of_one(vectors))
+        return [decoder.votes(design, token) for token in range(len(sentences[0]))]
 
     # ------------------------------------------------------------------ pictures
 

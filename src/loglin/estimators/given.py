@@ -16,12 +16,16 @@ import numpy as np
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.frames import is_frame, plain_values
 from loglin.corpus.labels import PartialColumn, plain_labels
+from loglin.corpus.tokenizing import Tokenizer
 from loglin.errors import LoglinError
 
 WORDS, COLUMNS, ATTRIBUTES = "strings", "tuples of columns", "attributes (lists of strings, or dicts)"
 
-_SENTENCES = "give a list of sentences, each a list of tokens, such as [text.split()]"
-_SENTENCE = "split it into tokens, such as text.split(), or put a single sentence into a list"
+SENTENCES = "give a list of sentences, each a list of tokens, such as [text.split()]"
+_SENTENCE = (
+    "split it into tokens, such as text.split(), or put a single sentence into a list, or set a tokenizer, such as "
+    "Tagger(tokenizer='words')"
+)
 
 
 def listed(given: Any, place: str, remedy: str) -> list:
@@ -61,11 +65,14 @@ def pair_of(given: Any, name: str, vectors: bool = False) -> tuple:
 # ---------------------------------------------------------------------- sentences
 
 
-def sentences_of(X: Any, name: str = "X") -> Corpus | list[list]:
-    """Sentences as lists of tokens, or a corpus as it is."""
+def sentences_of(X: Any, name: str = "X", tokenizer: Tokenizer | None = None) -> Corpus | list[list]:
+    """Sentences as lists of tokens, raw text split if there is a tokenizer, or a corpus as it is."""
     if isinstance(X, Corpus):
         return X
-    return [listed(s, f"{name}: sentence {n}", _SENTENCE) for n, s in enumerate(listed(X, name, _SENTENCES))]
+    return [
+        tokenizer.tokens(s) if tokenizer and isinstance(s, str) else listed(s, f"{name}: sentence {n}", _SENTENCE)
+        for n, s in enumerate(listed(X, name, SENTENCES))
+    ]
 
 
 def offsets_of(sentences: Corpus | list[list]) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from loglin.errors import LoglinError
-from loglin.estimators.given import label_sequences, sentences_of
+from loglin.estimators.given import label_sequences
 from loglin.estimators.parameters import opened
 from loglin.estimators.tagger import Tagger
 from loglin.models.chain import Model
@@ -38,7 +38,7 @@ def select_tagger(
     if unknown:
         raise LoglinError(f"the grid names {unknown[0]!r}; name a parameter of Tagger or a setting of its criterion")
     assert dev is not None
-    sentences, held, labels = sentences_of(X), sentences_of(dev, "dev"), label_sequences(y)
+    sentences, held, labels = tagger.sentences_of(X), tagger.sentences_of(dev, "dev"), label_sequences(y)
     tried: list[Tagger] = []
 
     def train(parameters: dict[str, Any]) -> Model:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.frames import Names
+from loglin.corpus.tokenizing import NAMES
 from loglin.errors import LoglinError
 from loglin.estimators.fitted_tagger import FittedTagger
 from loglin.estimators.framed import holding_out, sentences_and_labels, table_record
-from loglin.estimators.given import label_sequences, offsets_of, pair_of, sentences_of
+from loglin.estimators.given import label_sequences, offsets_of, pair_of
 from loglin.estimators.parameters import WithCriterion, by_label, keeping_state, require_fitted
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
@@ -78,6 +79,8 @@ class Tagger(WithCriterion, FittedTagger):
     label_weights : {label: weight}; a sentence counts as the mean weight of its labels.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
+    tokenizer : "words", "whitespace", "characters", or a function from a text to its tokens: sentences may then be raw
+        text, and entities say which characters they are (docs/serving.md). Files keep its name, but no function.
     """
 
     structure = "chain"
@@ -116,6 +119,7 @@ class Tagger(WithCriterion, FittedTagger):
         checkpoint_every: float = 60.0,
         vector_l2: float | None = None,
         vector_scale: bool = False,
+        tokenizer: Any = None,
     ):
         self.criterion = criterion
         self.template = template
@@ -148,6 +152,7 @@ class Tagger(WithCriterion, FittedTagger):
         self.checkpoint_every = checkpoint_every
         self.vector_l2 = vector_l2
         self.vector_scale = vector_scale
+        self.tokenizer = tokenizer
 
     # ------------------------------------------------------------------ training
 
@@ -236,7 +241,7 @@ class Tagger(WithCriterion, FittedTagger):
             ):
                 return self._trained(problem, chosen, run, start)
         X, y, names = sentences_and_labels(X, y, Names.of(columns, None, sentence))
-        X, y = sentences_of(X), label_sequences(y)
+        X, y = self.sentences_of(X), label_sequences(y)
         data = X, y, sample_weight, vectors_of(vectors, offsets_of(X), None)
         with holding_out(self, X_dev, y_dev, names, vectors_dev):
             return self._fit_in_memory(*data, chosen, run, start, table_record(names))
@@ -332,20 +337,28 @@ class Tagger(WithCriterion, FittedTagger):
         self._constrained(self.model_).save(path, half)
 
     def _constrained(self, model: Model) -> Model:
-        """A model that says itself which label sequences it may predict, for whoever opens its file."""
+        """A model that says itself which label sequences it may predict, and how it splits text, for whoever opens its
+        file."""
         decoding = {k: v for k, v in model.decoding.items() if k != "constrain"}
         if self.constrain is not None:
             decoding["constrain"] = self.constrain
-        options = model.record.get("options", {}) | {"constrain": self.constrain}
-        return replace(model, decoding=decoding, record=model.record | {"options": options})
+        named = self.splits.name if self.splits else None
+        kept = named if named in NAMES else None
+        options = model.record.get("options", {}) | {"constrain": self.constrain, "tokenizer": kept}
+        record = {k: v for k, v in model.record.items() if k != "tokenizer_function" or named is None}
+        own = {} if named == kept else {"tokenizer_function": named}  # a function, which files do not keep
+        return replace(model, decoding=decoding, record=record | own | {"options": options})
 
     @classmethod
-    def load(cls, path: str | os.PathLike, features: Callable | None = None) -> Tagger:
-        """A tagger from a model file; ``features`` is the function that it was trained with, if any."""
+    def load(cls, path: str | os.PathLike, features: Callable | None = None, tokenizer: Any = None) -> Tagger:
+        """A tagger from a model file; ``features`` is the function that it was trained with, if any, and ``tokenizer``
+        splits raw text in the place of its own."""
         tagger = cls.from_model(Model.load(path))
         if features is not None and isinstance(tagger.model_.extractor, TemplateExtractor):
             raise LoglinError(f"{path} was trained with a template, not with a feature function; leave out features")
         tagger.features = features
+        if tokenizer is not None:
+            tagger.tokenizer = tokenizer
         return tagger
 
     @classmethod

@@ -20,7 +20,6 @@ from loglin.estimators.given import (
     certain_labels,
     form_of,
     label_sequences,
-    sentences_of,
     warn_of_lists,
 )
 from loglin.estimators.strength import first_l2, sequences_of
@@ -47,6 +46,7 @@ def hides_labels(chosen: Criterion) -> TypeGuard[HiddenLabels]:
 def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     """Refuse wrong parameters before any data are read."""
     check_like(tagger.like)
+    _ = tagger.splits
     check_whole("min_count", tagger.min_count, 1)
     options_of(tagger, chosen, None)
     if tagger.like is not None and hides_labels(chosen):
@@ -62,7 +62,7 @@ def problem_of(
 ) -> ChainProblem:
     """The training problem of sentences and labels."""
     chosen = tagger.chosen_criterion()
-    sentences, y = sentences_of(X), label_sequences(y)
+    sentences, y = tagger.sentences_of(X), label_sequences(y)
     options = options_of(tagger, chosen, sample_weight)
     extractor = _new_extractor(tagger, sentences, chosen)
     design = extractor.fit(tagger.input_of(extractor, sentences), tagger.min_count)
@@ -74,7 +74,7 @@ def problem_of(
         design = space.design(design, rows)
     if hides_labels(chosen):
         labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
-        held = None if tagger.dev is None else _corpus(tagger.dev)
+        held = None if tagger.dev is None else _corpus(tagger)
         return ChainProblem.with_hidden_labels(design, extractor, labels, gold, options, held=held, **about)
     if y is None:
         raise LoglinError(f"criterion {chosen.name} needs labels; give them, or take criterion contrastive")
@@ -85,7 +85,7 @@ def problem_of(
 def held_out_of(tagger: Tagger, problem: ChainProblem, X: Any, y: Any, vectors: Any = None) -> HeldOutLabels:
     """Labelled sentences as training judges itself by them."""
     extractor, labels = problem.extractor, problem.labels
-    design = extractor.transform(tagger.input_of(extractor, sentences_of(X, "dev")))
+    design = extractor.transform(tagger.input_of(extractor, tagger.sentences_of(X, "dev")))
     design = with_vectors(problem.vectors, design, vectors, "the vectors of dev")
     lengths = np.diff(design.offsets).tolist()
     sequences = certain_labels(sequences_of(label_sequences(y, "dev"), lengths), labels, "dev")
@@ -145,6 +145,6 @@ def _new_extractor(
     return TemplateExtractor(read_templates(tagger.template, tagger.like, columns))
 
 
-def _corpus(given: Any) -> Corpus:
-    sentences = sentences_of(again(given, "dev"), "dev")
+def _corpus(tagger: Tagger) -> Corpus:
+    sentences = tagger.sentences_of(again(tagger.dev, "dev"), "dev")
     return sentences if isinstance(sentences, Corpus) else from_sentences(sentences, "dev")

@@ -13,7 +13,7 @@ import loglin
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
 from loglin.corpus.shards import Source, WorkFolder, files_source, memory_of
 from loglin.errors import LoglinError
-from loglin.estimators.given import again, label_sequences, sentences_of
+from loglin.estimators.given import again, label_sequences
 from loglin.estimators.tagger_problem import hides_labels, options_of
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
@@ -44,7 +44,7 @@ def sharded_problem(
     """The problem of a corpus in shards; what is only needed while it is trained on is removed at the end."""
     chosen = tagger.chosen_criterion()
     _check(tagger, chosen)
-    source = _source(X, y)
+    source = _source(X, y, tagger)
     with tempfile.TemporaryDirectory(prefix="loglin-") as temporary:
         folder = WorkFolder(temporary if work_dir is None else work_dir)
         try:
@@ -98,7 +98,7 @@ def _columns(source: Source, tagger: Tagger) -> int:
     return len(next(source.pieces()).columns) - 1
 
 
-def _source(X: Any, y: Any) -> Source:
+def _source(X: Any, y: Any, tagger: Tagger) -> Source:
     if isinstance(X, Source):
         return X
     if y is None:
@@ -113,17 +113,17 @@ def _source(X: Any, y: Any) -> Source:
                 f"{name} is a generator, which can be read only once; give a list, or an object that begins anew "
                 "whenever it is iterated over"
             )
-    return Source(lambda: _pieces(again(X, "X"), again(y, "y")), None)
+    return Source(lambda: _pieces(again(X, "X"), again(y, "y"), tagger), None)
 
 
-def _pieces(X: Any, y: Any) -> Iterator[Corpus]:
+def _pieces(X: Any, y: Any, tagger: Tagger) -> Iterator[Corpus]:
     """Sentences and labels as columns, the labels last."""
     pairs = itertools.zip_longest(X, y, fillvalue=_MISSING)
     number = 0
     while batch := list(itertools.islice(pairs, AT_ONCE)):
         if any(_MISSING is one or _MISSING is other for one, other in batch):
             raise LoglinError("there are more sentences than label sequences, or fewer; give as many")
-        sentences: Any = sentences_of([sentence for sentence, _ in batch])
+        sentences: Any = tagger.sentences_of([sentence for sentence, _ in batch])
         labels = label_sequences([labels for _, labels in batch])
         for s, (tokens, found) in enumerate(zip(sentences, labels, strict=True)):
             if found is None or not all(isinstance(label, str) for label in found):

@@ -79,9 +79,12 @@ def _plain(value: object) -> object:
 # ---------------------------------------------------------------------- reading
 
 
-def read(path: str | os.PathLike) -> Section:
-    """Map a file's arrays (copy on write) after checking that the file is whole and each lies inside it."""
-    memory = _mapped(path)
+def read(path: str | os.PathLike, mapped: bool = True) -> Section:
+    """A file's arrays, mapped (copy on write), after checking that the file is whole and each lies inside it.
+
+    Without ``mapped`` they are copied, so that whatever is written into the file later does not change them.
+    """
+    memory = _opened(path, mapped)
     with refusing(path, "is no loglin model or is damaged"):
         length = int.from_bytes(memory[:8], "little")
         if length > min(len(memory) - 8, LONGEST_HEADER):
@@ -107,7 +110,7 @@ def checksum(path: str | os.PathLike) -> str | None:
     return begin[_DIGITS].decode() if begin[8 : _DIGITS.start] == _BEGIN else None
 
 
-def _mapped(path: str | os.PathLike) -> mmap.mmap:
+def _opened(path: str | os.PathLike, mapped: bool) -> mmap.mmap | bytearray:
     try:
         if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # a pipe may never open
             raise ValueError("it is a pipe or a device")
@@ -115,14 +118,14 @@ def _mapped(path: str | os.PathLike) -> mmap.mmap:
             size = os.fstat(stream.fileno()).st_size
             if size < 10:
                 raise ValueError(f"it has {size} bytes")
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if mapped else bytearray(stream.read())
     except OSError as error:
         raise LoglinError(f"cannot read the model {path}: {error.strerror}; check the name") from error
     except ValueError as error:
         raise LoglinError(f"{path} is no loglin model: {error}; train one with loglin train") from error
 
 
-def _verify(memory: mmap.mmap, metadata: dict) -> None:
+def _verify(memory: mmap.mmap | bytearray, metadata: dict) -> None:
     """Refuse a file whose bytes are not those that were written."""
     if metadata.keys() != {"crc32", "loglin"} or memory[8 : _DIGITS.start] != _BEGIN:
         raise ValueError("its header is not one that loglin writes")
@@ -172,7 +175,7 @@ def _without_doubles(pairs: list[tuple[str, object]]) -> dict:
     return found
 
 
-def _array(memory: mmap.mmap, start: int, entry: dict) -> np.ndarray:
+def _array(memory: mmap.mmap | bytearray, start: int, entry: dict) -> np.ndarray:
     dtype = np.dtype(_TYPES[entry["dtype"]])
     (count,) = entry["shape"]
     begin, end = entry["data_offsets"]

@@ -56,9 +56,9 @@ REMEDY = "train with smaller attribute values, a stronger penalty (l2) or anothe
 TAG, CLASSIFY, RANK, LANGUAGE, PARSE = KINDS.values()
 
 
-def opened(path: str | os.PathLike, form: str | None = None) -> tuple[Kind, Section]:
+def opened(path: str | os.PathLike, form: str | None = None, mapped: bool = True) -> tuple[Kind, Section]:
     """The kind of model in a file and its sections; a model of another form than the wanted one is refused."""
-    section = files.read(path)
+    section = files.read(path, mapped)
     with files.refusing(path):
         kind = KINDS[section.choice("task", KINDS)]
     if form not in (None, kind.form):
@@ -66,9 +66,9 @@ def opened(path: str | os.PathLike, form: str | None = None) -> tuple[Kind, Sect
     return kind, section
 
 
-def load(path: str | os.PathLike, form: str | None = None) -> Any:
+def load(path: str | os.PathLike, form: str | None = None, mapped: bool = True) -> Any:
     """The model in a file, of whatever kind it is or, if one is wanted, of a form."""
-    kind, section = opened(path, form)
+    kind, section = opened(path, form, mapped)
     with files.refusing(path):
         return kind.read(section)
 
