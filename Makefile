@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Tests and benchmarks on real corpora look here; without the folder they skip and say so.
 export LOGLIN_DATA ?= $(wildcard ../shared/data)
 
-.PHONY: demo test test-full test-wheel faults fuzz bench tables lint kernels clean
+.PHONY: demo test test-full test-wheel faults fuzz bench tables docs dist lint kernels clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -83,6 +83,22 @@ bench: $(READY)
 # TABLE=name makes one table, FORCE=1 makes tables that were made already, too.
 tables: $(READY)
 	$(BIN)/python benchmarks/tables.py --output docs/results $(if $(FORCE),--force) $(TABLE)
+
+# What the site and a release take beyond the tests, installed when first asked for.
+$(VENV)/.docs $(VENV)/.dist: $(VENV)/.%: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+	touch $@
+
+# The documentation site, in build/site; a warning is an error, and nothing is fetched.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The source distribution, and a wheel for this machine built from it, in build/dist. LOGLIN_LEVELS=none makes one
+# without compiled kernels.
+dist: $(VENV)/.dist
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist
+	$(BIN)/twine check --strict build/dist/*
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build src/loglin/kernels/compiled-*

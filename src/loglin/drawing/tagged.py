@@ -54,6 +54,8 @@ def show(sentences: Iterable, labels: Iterable, right: Iterable | None = None) -
     labels : a label for each token. Labels in a chunk scheme (B-PER, I-PER, O) are shown as entities.
     right : the right labels; those that differ are underlined.
 
+    Examples
+    --------
     >>> print(show(["two", "cups"], ["QTY", "UNIT"]))
     two   QTY
     cups  UNIT
