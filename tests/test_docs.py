@@ -101,7 +101,7 @@ def test_shell_examples(kitchen, page):
 
 
 def test_what_users_of_others_type_runs_too(tmp_path, monkeypatch):
-    """Each block in the language "py" of docs/moving.md is the code of another library; those not installed are left."""
+    """A block in the language "py" of docs/moving.md is code of another library; one not installed is left."""
     monkeypatch.chdir(tmp_path)
     found = blocks("py", "docs/moving.md")
     space: dict = {}
