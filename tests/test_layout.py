@@ -35,7 +35,6 @@ FOLDERS = [
     "drawing",
     "estimators",
     "serve",
-    "spacy",
     "demo",
     "reproduce",
     "cli",

@@ -31,6 +31,8 @@ _COMMANDS = {
     "neighborhood": ("neighborhood", "Show what contrastive estimation compares a sentence with."),
     "inspect": ("inspecting", "Show what is in a model, or why it decides as it does."),
     "prune": ("inspecting", "Make a model file smaller."),
+    "import": ("moving", "Read a model of CRFsuite, CRF++ or Wapiti."),
+    "export": ("moving", "Write a model for CRFsuite or Wapiti, or as JSON."),
     "reproduce": ("reproducing", "Make published tables with this library."),
     "serve": ("serving", "Answer requests over HTTP, with a page that shows what models say."),
     "compile": ("compiling", "Compile ahead of time what would be compiled when first used."),

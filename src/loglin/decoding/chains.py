@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from loglin.corpus import schemes
+from loglin.decoding.in_order import InOrder
 from loglin.decoding.vectors import vector_scores, vector_weights
 from loglin.errors import LoglinError
 from loglin.features.design import Design
@@ -81,7 +82,7 @@ class Decoder:
     @cached_property
     def _single(self) -> kernels.Weights:
         """Weights in single precision, with -inf for what the scheme forbids."""
-        model, L = self._laid_out(np.float32), self.index.n_labels
+        model, L = self.laid_out(np.float32), self.index.n_labels
         if self.legal is not None:
             model.T[:, :L][~self.legal[0]] = -np.inf
             for edge, allowed in zip(model.edges, self.legal[1:], strict=True):
@@ -91,14 +92,14 @@ class Decoder:
     @cached_property
     def double(self) -> kernels.Weights:
         """Weights in double precision."""
-        return self._laid_out(np.float64)
+        return self.laid_out(np.float64)
 
-    def _laid_out(self, dtype: type[np.floating]) -> kernels.Weights:
-        """The model's weights as kernels score with them."""
+    def laid_out(self, dtype: type[np.floating], least: int | None = None) -> kernels.Weights:
+        """The model's weights as kernels score with them; attributes of at least ``least`` labels are rows."""
         index = self.index
         weights: np.ndarray = np.ascontiguousarray(self.model.weights, dtype)
         places = np.empty((len(index.ptr) - 1, 2), np.int32 if dtype is np.float32 else np.int64)
-        least = max(ROW_LABELS, index.n_labels // ROW_SHARE if index.few_pairs else 0)
+        least = least or max(ROW_LABELS, index.n_labels // ROW_SHARE if index.few_pairs else 0)
         n_rows = kernels.fill_places(index.ptr, least, index.labels, weights, places, places.view(dtype))
         table = np.zeros((n_rows, self.width), dtype)
         kernels.fill_rows(index.ptr, index.labels, places, weights, table)
@@ -136,7 +137,7 @@ class Decoder:
     def _sparse_design(self, inputs: Any, for_best: bool) -> Design:
         extractor = self.model.extractor
         if isinstance(extractor, TemplateExtractor):
-            if for_best and self._quick:
+            if for_best and self._quick and "sums" not in self.decoding:
                 return extractor.transform_by_value(inputs, HEAD_WEIGHTS // self.width, self.threads)
             return extractor.transform(inputs, self.threads)
         return extractor.transform(inputs)
@@ -154,6 +155,8 @@ class Decoder:
             return self._best_in_lattices(design)
         if not self._quick or self._leaves_single_precision(design):
             return self.scored(design).best()
+        if "sums" in self.decoding and self.legal is None and self.model.vectors is None:
+            return self._in_order.best(design)
         out = np.empty(design.n_tokens, np.int32)
         text, model, constant = self.attributes(design, np.float32), self._single, np.float32(self.constant)
         longest = int(np.diff(design.offsets).max(initial=1))
@@ -172,14 +175,17 @@ class Decoder:
         return out
 
     @cached_property
+    def _in_order(self) -> InOrder:
+        return InOrder(self)
+
+    @cached_property
     def _observed(self) -> Observed | None:
         """The label pairs that have a weight, where a step over them alone costs less; None elsewhere."""
         index, L = self.index, self.index.n_labels
         weights = index.split(self.model.weights)[2]
         if not index.few_pairs or self.legal is not None or not np.all(np.abs(weights) < LARGEST_PAIR):
             return None
-        before, label = np.divmod(index.pairs.astype(np.int64), L)
-        seen = np.zeros((L, L), bool)
+        (before, label), seen = np.divmod(index.pairs.astype(np.int64), L), np.zeros((L, L), bool)
         seen[label, before] = True
         ptr = np.searchsorted(before, np.arange(L + 1))
         excess, bits = np.expm1(weights.astype(np.float64)), np.packbits(seen, axis=1, bitorder="little")
@@ -274,9 +280,7 @@ class Decoder:
         transitions, first, last = self.legal  # type: ignore[misc]
         lengths = np.diff(offsets)
         begins, ends = offsets[:-1][lengths > 0], offsets[1:][lengths > 0] - 1
-        inside = np.ones(len(labels), bool)
-        inside[begins] = False
-        steps = np.flatnonzero(inside)
+        steps = np.delete(np.arange(len(labels)), begins)
         return bool(
             transitions[labels[steps - 1], labels[steps]].all()
             and first[labels[begins]].all()

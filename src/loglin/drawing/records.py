@@ -10,8 +10,8 @@ from typing import Any
 from loglin.corpus.shown import Shown
 from loglin.drawing.html import Html, element, frame, heading, table
 
-_KEYS = ("criterion", "data", "sentences", "tokens", "objective", "iterations", "stopped", "train_seconds")
-_TITLES = {"stopped": "stopped because", "train_seconds": "seconds"}
+_KEYS = ("imported", "criterion", "data", "sentences", "tokens", "objective", "iterations", "stopped", "train_seconds")
+_TITLES = {"imported": "imported from", "stopped": "stopped because", "train_seconds": "seconds"}
 WIDTH, HEIGHT, EDGE = 360.0, 90.0, 6.0  # of a curve
 
 

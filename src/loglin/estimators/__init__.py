@@ -40,8 +40,7 @@ def load(
     from loglin.errors import LoglinError
     from loglin.models import kinds
 
-    kind, header = kinds.opened(path)
-    face = kind.face_of(header.manifest.get("record"))
+    face = kinds.face_at(path)
     if features is None:
         return __getattr__(face).load(path)
     if face not in ("Tagger", "MaxEnt"):

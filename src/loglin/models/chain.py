@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from loglin.generative.hmm import HMM
 
 DECODINGS = ("global", "local", "nota", "scaled", "independent")  # how steps score; see decoding.chains.Decoder
+SUMS = ("crfsuite", "crf++", "wapiti")  # whose order and precision sums have; see decoding/in_order.py
 _EXTRACTORS = {  # module and class in loglin.features, imported where a model has one
     "templates": ("extract", "TemplateExtractor"),
     "attributes": ("attributes", "AttributeExtractor"),
@@ -107,6 +108,8 @@ class Model(Shown):
 
     def _version(self) -> int:
         """The least that a reader must know."""
+        if "sums" in self.decoding:
+            return 8
         if self.vectors is not None:
             return 7
         if "constrain" in self.decoding:
@@ -178,11 +181,13 @@ def _dictionary(section: Section, n_labels: int) -> TagDictionary:
 def _is_decoding(decoding: Section, n_labels: int) -> bool:
     """Whether a file's way to decode is one that there is."""
     given = decoding.manifest
-    known = {"steps", "beam", "scale", "link", "threshold", "constrain"}
+    known = {"steps", "beam", "scale", "link", "threshold", "constrain", "sums"}
     if not isinstance(given, dict) or given.keys() - known or not isinstance(given.get("constrain", ""), str):
         return False
     if not given:
         return True
+    if "sums" in given:
+        decoding.choice("sums", SUMS)
     steps = decoding.choice("steps", DECODINGS) if "steps" in given else "global"
     if steps == "independent":
         decoding.choice("link", ("logistic", "identity"))

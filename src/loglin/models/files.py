@@ -25,9 +25,9 @@ from loglin.errors import LoglinError
 
 FORMAT = "loglin"
 # 2 has base models and ways to decode; 3 tag dictionaries, label sets, candidates, language models; 4 dictionaries that
-# say what unknown words may be; 5 parsers; 6 label schemes that are enforced;
-# 7 vectors that tokens carry
-VERSION = 7
+# say what unknown words may be; 5 parsers; 6 label schemes that are enforced; 7 vectors that tokens carry; 8 sums
+# as another program makes them
+VERSION = 8
 LONGEST_HEADER = 100_000_000  # bytes
 DEEPEST = 30  # lists and objects within one another
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U16": "<u2", "U8": "|u1"}
@@ -101,6 +101,17 @@ def read(path: str | os.PathLike, mapped: bool = True) -> Section:
             f"{path} has format version {version}, newer than this loglin reads ({VERSION}); upgrade loglin"
         )
     return Section(manifest, arrays)
+
+
+def may_be_ours(path: str | os.PathLike) -> bool:
+    """Whether a file begins as those that ``write`` writes; true too where ``read`` will say why it cannot be read."""
+    try:
+        if not os.path.isfile(path):
+            return True
+        with open(path, "rb") as stream:
+            return stream.read(9)[8:] in (b"{", b"")
+    except OSError:
+        return True
 
 
 def checksum(path: str | os.PathLike) -> str | None:

@@ -66,8 +66,26 @@ def opened(path: str | os.PathLike, form: str | None = None, mapped: bool = True
     return kind, section
 
 
+def face_at(path: str | os.PathLike) -> str:
+    """The name of the estimator that opens a file."""
+    if _is_foreign(path):
+        return TAG.face
+    kind, section = opened(path)
+    return kind.face_of(section.manifest.get("record"))
+
+
+def _is_foreign(path: str | os.PathLike) -> bool:
+    """Whether a file is a model of another program; nothing is imported where it can only be ours."""
+    return not files.may_be_ours(path) and import_module("loglin.models.foreign").recognized(path)
+
+
 def load(path: str | os.PathLike, form: str | None = None, mapped: bool = True) -> Any:
-    """The model in a file, of whatever kind it is or, if one is wanted, of a form."""
+    """The model in a file, of whatever kind it is or, if one is wanted, of a form; that of another program too."""
+    if _is_foreign(path):
+        model = import_module("loglin.models.foreign").load(path)
+        if form not in (None, model.kind.form):
+            raise model.kind.refusal(path)
+        return model
     kind, section = opened(path, form, mapped)
     with files.refusing(path):
         return kind.read(section)

@@ -72,7 +72,7 @@ class CRFsuite(Foreign):
         last = len(pairs.weights) - 1 - np.unique(_keys(pairs, n_labels)[::-1], return_index=True)[1]
         pairs = Entries(0 * last, _keys(pairs, n_labels)[last], pairs.weights[last])
         index, weights = indexed(n_labels, n_attributes, states, 0, Entries.none(), pairs)
-        return Model(TAG.name, labels, extractor, index, weights)
+        return Model(TAG.name, labels, extractor, index, weights, decoding={"sums": self.name})
 
     def write(self, model: Model) -> Iterable[Buffer]:
         require_plain(model, self.program)

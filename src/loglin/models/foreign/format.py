@@ -135,6 +135,7 @@ def require_plain(model: Model, program: str) -> None:
     parts = {
         "a base model (a hidden Markov model)": model.base is not None,
         "a tag dictionary": model.dictionary is not None,
+        "vectors": model.vectors is not None,
         "label trigrams": len(model.index.triples) > 0,
         f"labels that obey a scheme ({model.decoding.get('constrain')})": "constrain" in model.decoding,
         "a beam": bool(model.decoding.get("beam")),
