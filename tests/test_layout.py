@@ -35,6 +35,7 @@ FOLDERS = [
     "drawing",
     "estimators",
     "serve",
+    "spacy",
     "demo",
     "reproduce",
     "cli",

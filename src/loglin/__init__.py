@@ -22,6 +22,7 @@ The way of the data; a folder imports only those above it (docs/architecture.md)
     drawing         trees, lattices, explanations, models … → text, SVG, HTML, figures
     estimators      the face for Python
     serve           estimators → answers over HTTP
+    spacy           a component of spaCy's pipelines
     demo, reproduce a built-in corpus; published tables
     cli             the face for the shell
 
