@@ -49,6 +49,7 @@ def shown(tagger):
     return {
         "explanation": tagger.explain(SENTENCES[0], 1),
         "votes": classifier.explain({"word": EVIL}),
+        "word": language.explain("the crow", EVIL),
         "votes for a set": sets.explain([EVIL]),
         "span": parser.explain(trees[0].words(), (0, 2)),
         "tagged": tagger.show(SENTENCES, others),
@@ -129,6 +130,15 @@ def test_an_explanation_has_all_its_numbers(tagger):
     votes = {vote.feature: [f"{vote.votes.get(y, 0.0):+.3f}" for y in head[1:]] for vote in why.votes}
     assert {row[0]: row[1:] for row in rows[2:]} == votes
     assert rows[0] == ["labels before", *(f"{why.transitions.get(y, 0.0):+.3f}" for y in head[1:])]
+
+
+def test_votes_for_a_word_add_up_to_its_probability():
+    model = LanguageModel().fit(["the crow sat", "a crow sat", "the crow flew"])
+    votes = model.explain("the crow", "sat")
+    assert votes.probability == pytest.approx(model.probability("the crow", "sat"), rel=1e-12)
+    rows = [[v.feature, f"{v.weight:+.4f}"] for v in votes]
+    assert cells(votes._repr_html_())[1:] == rows
+    assert str(votes).split("\n")[0] == f"'sat' with probability {votes.probability:.4g}"
 
 
 def test_an_evaluation_has_all_its_types():

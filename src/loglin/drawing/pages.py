@@ -15,6 +15,7 @@ from loglin.evaluation.induced import TaggingReport
 from loglin.evaluation.sequences import Evaluation
 from loglin.evaluation.significance import Comparison
 from loglin.evaluation.trees import ParseReport
+from loglin.generative.predictor import Votes
 from loglin.models.chain import Model
 from loglin.models.language import PredictorModel
 from loglin.models.parser import ParserModel
@@ -80,6 +81,7 @@ def _(lattice: Lattice) -> str:
 for kind, page in (
     (Explanation, votes.explanation_page),
     (SpanExplanation, votes.span_page),
+    (Votes, votes.word_page),
     (Evaluation, scores.evaluation_page),
     (TaggingReport, scores.tagging_page),
     (ParseReport, scores.parse_page),

@@ -8,6 +8,7 @@ from typing import Any
 from loglin.decoding.reasons import Explanation
 from loglin.decoding.trees import SpanExplanation
 from loglin.drawing.html import Html, Tinted, bar, frame, heading, remark, table
+from loglin.generative.predictor import Votes
 
 CLASSES = 5  # columns of a table of votes
 FEATURES = 40  # rows
@@ -40,6 +41,17 @@ def _votes(classes: Sequence[Any], rows: Sequence, above: Iterable) -> list[Html
     return found + ([remark(f"and {rest:,} more features, each with smaller votes")] if rest else [])
 
 
+def word_page(votes: Votes) -> Html:
+    """Why a word is as likely as it is behind a history."""
+    largest = max((abs(vote.weight) for vote in votes), default=0.0)
+    title = f"{votes.word!r} with probability {votes.probability:.4g}"
+    return frame(heading(title), _weights([(vote.feature, vote.weight) for vote in votes], largest))
+
+
+def _weights(rows: Sequence[tuple[str, float]], largest: float) -> Html:
+    return table(["feature", "vote"], [[name, Tinted(f"{w:+.4f}", w, largest)] for name, w in rows])
+
+
 def span_page(why: SpanExplanation) -> Html:
     """Why words of a tree are what they are."""
     title = f"{why.label} over words {why.begin} to {why.end}"
@@ -49,5 +61,5 @@ def span_page(why: SpanExplanation) -> Html:
     return frame(
         heading(title),
         table(["", "probability"], [[name, bar(p, f"{100 * p:.2f} %")] for name, p in chances]),
-        table(["feature", "vote"], [[v.feature, Tinted(f"{v.weight:+.4f}", v.weight, largest)] for v in why.votes]),
+        _weights([(vote.feature, vote.weight) for vote in why.votes], largest),
     )

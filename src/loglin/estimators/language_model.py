@@ -17,7 +17,7 @@ from loglin.estimators.framed import lines_of
 from loglin.estimators.given import again
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
 from loglin.features.words import END, UNKNOWN, RunningText
-from loglin.generative.predictor import Predictor, Vote
+from loglin.generative.predictor import Predictor, Votes
 from loglin.models.cache import CacheModel
 from loglin.models.language import PredictorModel
 from loglin.models.next_word import NextWordModel
@@ -255,10 +255,10 @@ class LanguageModel(WithCriterion, Estimator):
     def _whole_model(self) -> PredictorModel:
         return PredictorModel(self.model_, self.record_)
 
-    def explain(self, history: str | Sequence[str], word: str) -> list[Vote]:
+    def explain(self, history: str | Sequence[str], word: str) -> Votes:
         """The votes of every active feature for a word, and the normalizer; they add up to its log p."""
         running, token = self._open(*_begun(history))
-        return self.model_.votes(running, token, self._code(word))
+        return Votes(self.model_.votes(running, token, self._code(word)), word)
 
     def knows(self, word: str) -> bool:
         """Whether a word has a probability of its own; all others share that of <unk>."""

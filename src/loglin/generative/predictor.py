@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from loglin.corpus.shown import Shown
 from loglin.features.words import RunningText, Words
 
 
@@ -16,6 +19,23 @@ class Vote:
 
     feature: str
     weight: float
+
+
+class Votes(Shown, list[Vote]):
+    """The votes for a word behind a history; printed as a table."""
+
+    def __init__(self, votes: Iterable[Vote], word: str):
+        super().__init__(votes)
+        self.word = word
+
+    @property
+    def probability(self) -> float:
+        """p(word | history): e to the sum of all votes."""
+        return math.exp(math.fsum(vote.weight for vote in self))
+
+    def __str__(self) -> str:
+        lines = [f"{vote.weight:+9.4f}  {vote.feature}" for vote in self]
+        return "\n".join([f"{self.word!r} with probability {self.probability:.4g}", *lines])
 
 
 class Predictor(Protocol):
