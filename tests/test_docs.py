@@ -37,7 +37,7 @@ COMMANDS = {
     "docs/notebooks.md": 0,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
-    "docs/scale.md": 3,
+    "docs/scale.md": 6,
     "docs/spacy.md": 4,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from loglin.cli import distribution, interrupts
 from loglin.cli import examples as files
-from loglin.cli import interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.cli.classifying import loaded_classifier
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("optimizer", "l1", "l2", "max_iter", "tol", "threads", "seed", "min_count", "cutoff", "checkpoint")
 NOT_COUNTED = (
+    "work_dir", "memory", "workers", "scheduler",
     "optimizer", "l1", "l2", "variances", "max_iter", "tol", "cutoff", "observed", "threshold", "seed", "start",
 )  # fmt: skip
 
@@ -58,6 +59,7 @@ NOT_COUNTED = (
 @training.quiet
 @training.keep_on_interrupt
 @training.checkpoint
+@distribution.shards
 @training.output
 @example_format
 @shared.encoding
@@ -66,8 +68,9 @@ NOT_COUNTED = (
 def classify_train_command(data, output, as_json, **given) -> None:
     """Train a classifier on DATA, maximum entropy by default, and write a model.
 
-    DATA has one example a line: JSON such as {"label": "sport", "text": "They won"} or {"label": "sport",
-    "features": {"words": ["they", "won"], "length": 2}}, or SVMlight such as "1 3:0.5 7:1"; gzip too.
+    DATA is a file, a quoted pattern or a folder, with one example a line: JSON such as
+    {"label": "sport", "text": "They won"} or {"label": "sport", "features": {"words": ["they", "won"], "length": 2}},
+    or SVMlight such as "1 3:0.5 7:1"; gzip too.
 
     {"labels": ["sport", "money"], "text": "..."} gives a set of labels, which may be empty: a yes-or-no model for
     each. {"label": "b", "candidates": {"a": ["near"], "b": {"distance": 3}}} is a choice among candidates of the
@@ -76,8 +79,9 @@ def classify_train_command(data, output, as_json, **given) -> None:
     began = time.perf_counter()
     shared.check_output(output, data, given["dev"], given["start"])
     checkpoint = given["checkpoint"] = training.opened(given, output, given["quiet"])
-    kind, encoding = files.kind_of(data, given["example_format"]), given["encoding"]
-    examples = files.labeled(data, kind, encoding)
+    paths, encoding = distribution.several(data), given["encoding"]
+    kind = files.kind_of(paths[0], given["example_format"])
+    examples = [example for path in paths for example in files.labeled(path, kind, encoding)]
     example = examples[0]  # all are of one kind
     seconds = {"read": time.perf_counter() - began}
     progress = shared.Progress(given["tol"], given["quiet"] or as_json)
@@ -89,8 +93,9 @@ def classify_train_command(data, output, as_json, **given) -> None:
         files.refuse_candidates(held, given["dev"])
         estimator.dev = [e.features for e in held], [files.name_of(e, given["dev"]) for e in held]
     start = {"start": loaded_classifier(given["start"]).model_} if given["start"] else {}
-    with interrupts.keeping(given["keep_on_interrupt"], estimator):
-        _fit(estimator, examples, data, start)
+    with interrupts.keeping(given["keep_on_interrupt"], estimator), distribution.client(given) as client:
+        shards = {k: v for k, v in distribution.given_shards(given, client).items() if v is not None}
+        _fit(estimator, examples, data, start | shards)
     progress.close()
     model = estimator.model_
     seconds["train"] = model.record["train_seconds"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,25 @@ workers = click.option(
 scheduler = click.option(
     "--scheduler", metavar="ADDRESS", help="Share out shards among the workers of a Dask scheduler, tcp://host:port."
 )
+
+
+def shards(command: Callable) -> Callable:
+    """The options that make a training go over parts on disk: --work-dir, --memory, --workers, --scheduler."""
+    folder = click.option("--work-dir", help="Folder to prepare shards in, used again when nothing has changed.")
+    memory = click.option("--memory", metavar="SIZE", help="How much a shard may take, such as 500MB; default 2GB.")
+    return folder(memory(workers(scheduler(command))))
+
+
+def given_shards(given: dict[str, Any], client: Any) -> dict[str, Any]:
+    """What these options say to ``fit``."""
+    return {"work_dir": given["work_dir"], "memory": given["memory"], "client": client}
+
+
+def several(data: str) -> list[str]:
+    """The files that a name, a quoted pattern or a folder stands for."""
+    from loglin.corpus.shards import is_several, sources
+
+    return sources(data) if is_several(data) else [data]
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from loglin.cli import interrupts
+from loglin.cli import distribution, interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.errors import LoglinError
@@ -69,6 +69,7 @@ def lm_command() -> None:
 @training.quiet
 @training.keep_on_interrupt
 @training.checkpoint
+@distribution.shards
 @training.output
 @tagged
 @blank_lines
@@ -78,8 +79,9 @@ def lm_command() -> None:
 def train_command(data, output, as_json, quiet, **given) -> None:
     """Train a language model on DATA and write it.
 
-    DATA has a sentence a line, its tokens parted by blanks, and a blank line between documents; a document may
-    begin with a line of attributes such as "#! author=Chomsky topic=syntax". gzip too.
+    DATA is a file, a quoted pattern or a folder, with a sentence a line, its tokens parted by blanks, and a blank line
+    between documents; a document may begin with a line of attributes such as "#! author=Chomsky topic=syntax"; gzip
+    too.
 
     \b
     loglin lm train text.txt -o lm.model
@@ -109,8 +111,8 @@ def train_command(data, output, as_json, quiet, **given) -> None:
     start = _load(given["start"]).model_ if given["start"] else None
     text = _read(data, given)
     model.dev = _read(given["dev"], given) if given["dev"] else None
-    with interrupts.keeping(given["keep_on_interrupt"], model):
-        model.fit(text, start=start)
+    with interrupts.keeping(given["keep_on_interrupt"], model), distribution.client(given) as client:
+        model.fit(text, start=start, **distribution.given_shards(given, client))
     progress.close()
     model.record_["data"] = shared.base_name(data)
     model.save(output)
@@ -320,7 +322,8 @@ def _load(path: str) -> Any:
 def _read(path: str, given: dict[str, Any]) -> Any:
     from loglin.corpus import plaintext
 
-    return plaintext.read(path, given["encoding"], given["tagged"], given["blank_lines"] == "document")
+    paths = distribution.several(path)
+    return plaintext.read_all(paths, given["encoding"], given["tagged"], given["blank_lines"] == "document")
 
 
 def _numbers(option: str, pairs: tuple[str, ...], kind: type, example: str) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from loglin.cli import interrupts
+from loglin.cli import distribution, interrupts
 from loglin.cli import options as shared
 from loglin.cli import training_options as training
 from loglin.criteria.registry import criterion
@@ -49,6 +50,7 @@ _PARAMETERS = (
 @training.quiet
 @training.keep_on_interrupt
 @training.checkpoint
+@distribution.shards
 @training.output
 @click.option(
     "--format",
@@ -89,9 +91,10 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
         dev=dev,
         **{name: given[name] for name in _PARAMETERS},
     )
-    with interrupts.keeping(given["keep_on_interrupt"], parser), warnings.catch_warnings():
+    keeping = interrupts.keeping(given["keep_on_interrupt"], parser)
+    with keeping, distribution.client(given) as client, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says why training stopped
-        parser.fit(examples, unlabeled, start=start)
+        parser.fit(examples, unlabeled, start=start, **distribution.given_shards(given, client))
     progress.close()
     seconds["train"] = time.perf_counter() - began - seconds["read"]
     parser.model_.record["data"] = shared.base_name(data)
@@ -126,7 +129,8 @@ def _parser_model(path: str) -> ParserModel:
 def _trees(path: str, encoding: str) -> list[Tree]:
     from loglin.corpus.trees import read_trees
 
-    return read_trees(path, encoding)
+    paths = [path] if os.path.isdir(path) else distribution.several(path)
+    return [tree for one in paths for tree in read_trees(one, encoding)]
 
 
 def _sentences(path: str, encoding: str) -> list[list[str]]:

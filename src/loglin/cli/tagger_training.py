@@ -104,10 +104,7 @@ def _tokenizers() -> Iterable[str]:
     help="Precision of the sums.",
 )
 @click.option("--half", is_flag=True, help="Store weights in half precision.")
-@click.option("--work-dir", help="Folder to prepare shards in, used again when data and template are unchanged.")
-@click.option("--memory", metavar="SIZE", help="How much a shard may take, such as 500MB; default 2GB.")
-@distribution.workers
-@distribution.scheduler
+@distribution.shards
 @training.quiet
 @training.keep_on_interrupt
 @training.checkpoint
@@ -146,15 +143,17 @@ def train_command(data, output, as_json, **given) -> None:
     tagger.dev = _held_out(tagger, text, given)
     seconds["read"] = time.perf_counter() - began - seconds["start"]
     with interrupts.keeping(given["keep_on_interrupt"], tagger), distribution.client(given) as client:
+        shards = distribution.given_shards(given, client)
         if isinstance(text, Shards):
-            tagger.fit(text.source, start=start, work_dir=given["work_dir"], memory=given["memory"], client=client)
+            tagger.fit(text.source, start=start, **shards)
         elif grid:
             from loglin.estimators.selection import select_tagger
 
             gold = _gold(given) if given["gold"] else None
             tagger, trials = select_tagger(tagger, grid, text.inputs, text.targets(), dev=tagger.dev, gold=gold)
         else:
-            tagger.fit(text.inputs, text.targets(), start=start, vectors=_rows(given["vectors"], data, text))
+            vectors = _rows(given["vectors"], data, text)
+            tagger.fit(text.inputs, text.targets(), start=start, vectors=vectors, **shards)
     progress.close()
     model = tagger.model_
     train = model.record["train_seconds"]
@@ -224,9 +223,11 @@ def _is_sharded(data: str, given: dict) -> bool:
     return is_several(data) or any(given[name] is not None for name in ("work_dir", "memory", "workers", "scheduler"))
 
 
-def _read_shards(data: str, given: dict, grid: Any) -> Shards:
-    """The source of shards, of which one piece is read to see its columns."""
+def _read_shards(data: str, given: dict, grid: Any) -> Shards | LabeledText:
+    """The source of shards, of which one piece is read to see its columns; attributes are read as a whole."""
+    from loglin.corpus.formats import detected
     from loglin.corpus.shards import files_source, memory_of
+    from loglin.corpus.tagged import read_attributes
 
     if grid or given["unlabeled"] or given["vectors"]:
         raise LoglinError(
@@ -237,6 +238,12 @@ def _read_shards(data: str, given: dict, grid: Any) -> Shards:
         name: given[name]
         for name in ("text_format", "encoding", "label_column", "scheme", "partial", "columns", "sentence")
     }
+    paths = distribution.several(data)
+    if detected(paths[0], given["text_format"]).attributes:
+        of_text = {name: how[name] for name in ("text_format", "encoding", "label_column", "scheme", "partial")}
+        text = read_attributes(paths, **of_text, columns=given["template"] is not None)
+        if text is not None:
+            return text
     source = files_source(data, **how)
     next(source.pieces())
     return Shards(source, source.layout["columns"], source.layout["label_column"], source.layout["about"])

@@ -83,8 +83,8 @@ def _single(files: tuple[str, ...], given: dict[str, Any]) -> str:
     """The one file to tag; several are refused without a folder to tag them into."""
     file = files[0] if files else "-"
     if len(files) > 1 or os.path.isdir(file) or (any(c in file for c in "*?[") and not os.path.exists(file)):
-        what = f"{file} is a folder" if os.path.isdir(file) else f"{' and '.join(files[:2])} may be several files"
-        raise LoglinError(f"{what}, tagged into another folder; give --output-dir")
+        what = f"{file} is a folder" if os.path.isdir(file) else f"{' and '.join(files[:2])} are several files"
+        raise LoglinError(f"{what}; give --output-dir, a folder to write them into")
     if given["workers"] is not None or given["scheduler"] is not None:
         raise LoglinError("workers share out files that are tagged into a folder; give --output-dir")
     return file

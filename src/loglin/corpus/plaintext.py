@@ -60,6 +60,18 @@ def read(path: str | os.PathLike, encoding: str = "utf-8", tagged: bool = False,
     return parsed(((f"{path}, line {number}", line) for number, line in lines), str(path), tagged, blank_lines)
 
 
+def read_all(paths: Sequence[str], encoding: str = "utf-8", tagged: bool = False, blank_lines: bool = True) -> Text:
+    """Read several files as one text; where blank lines part documents, so do files."""
+
+    def lines() -> Iterator[tuple[str, str]]:
+        for path in paths:
+            for number, line in text_lines(path, encoding):
+                yield f"{path}, line {number}", line
+            yield f"{path}, the end", ""
+
+    return parsed(lines(), str(paths[0]), tagged, blank_lines)
+
+
 def from_lines(lines: Iterable[str | Sequence[str]], tagged: bool = False, source: str = "text") -> Text:
     """A text from lines as in a file, or from lists of tokens, of which an empty one parts documents."""
     if isinstance(lines, str | bytes | Mapping | Set) or not isinstance(lines, Iterable):

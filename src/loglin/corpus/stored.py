@@ -37,6 +37,7 @@ _ALLOWED = {
         for core in ("_core", "core")
         for module, name in (("numeric", "_frombuffer"), ("multiarray", "_reconstruct"), ("multiarray", "scalar"))
     ),
+    ("scipy.sparse._csr", "csr_matrix"),
     ("functools", "partial"),
     ("builtins", "set"),
     ("builtins", "frozenset"),

@@ -106,6 +106,21 @@ def read_pieces(
         yield replace(text.inputs, columns=[*text.inputs.columns, labels]), text
 
 
+def read_attributes(paths: Sequence[str], text_format: str, **how: Any) -> LabeledText | None:
+    """The sentences of several files whose tokens are attributes, one file behind the other; None if they are words."""
+    sentences: list[list] = []
+    labels: list[list | None] = []
+    for path in paths:
+        text = read_labeled(path, formats.detected(path, text_format), **how)
+        if isinstance(text.inputs, Corpus):
+            if sentences:
+                raise LoglinError(f"{path} holds words, and {paths[0]} attributes; give files of one kind")
+            return None
+        sentences += text.inputs
+        labels += text.sequences()
+    return replace(text, inputs=sentences, labels=labels, partial=False)
+
+
 def read_raw(path: str, form: Format, *, encoding: str = "utf-8", label_column: LabelColumn = None) -> Corpus:
     """Words without labels; of several columns in a file ``label_column`` is left out, or none."""
     if not form.words:

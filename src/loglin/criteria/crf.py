@@ -12,9 +12,11 @@ from loglin.criteria.trees import BASE, FromTrees, likelihood_of_trees, minimizi
 from loglin.problems.request import Annotation
 
 if TYPE_CHECKING:
+    from loglin.objectives.forest import ForestCriterion
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
     from loglin.problems.trees import TreeProblem
+    from loglin.structures.tree_scores import Base
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class CRF(Initialized):
     name = "crf"
     line = "conditional likelihood of whole label sequences (Lafferty, McCallum & Pereira 2001)"
     structures = ("chain",)
+    by_parts = True
     needs = Annotation.PARTIAL
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
@@ -36,8 +39,13 @@ class CRFTrees(FromTrees):
 
     name = "crf"
     line = "conditional likelihood of whole trees: CRF-CFG"
+    by_parts = True
     base: str = BASE
 
     def way(self, problem: TreeProblem, run: Run) -> Way:
         base = problem.base(self.base)
-        return minimizing_trees(problem, partial(likelihood_of_trees, problem, base), base)
+        return minimizing_trees(problem, partial(_likelihood_of_trees, base=base), base)
+
+
+def _likelihood_of_trees(problem: TreeProblem, dtype: type, base: Base) -> ForestCriterion:
+    return likelihood_of_trees(problem, base)

@@ -72,6 +72,7 @@ class Criterion(ABC):
     counts: ClassVar[bool] = False  # it estimates a generative model, not weights, and continues no other model
     takes_vectors: ClassVar[bool] = True  # False: tokens of chains may carry no vectors
     gives_probabilities: ClassVar[bool] = True  # of single decisions
+    by_parts: ClassVar[bool] = False  # what it minimizes is a sum over sentences, made by ``problem.objective``
     label_by_label: ClassVar[bool] = False  # of single decisions: the objective falls apart by label
 
     def __init_subclass__(cls, **given: Any) -> None:

@@ -20,6 +20,7 @@ class LeastSquares(Criterion):
     name = "least-squares"
     line = "squared errors, each class against all others"
     structures = ("local",)
+    by_parts = True
     gives_probabilities = False
     label_by_label = True
     takes_label_sets: ClassVar[bool] = True

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from loglin.objectives.next_word import NextWordLikelihood
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
-    from loglin.problems.histories import HistoryProblem
+    from loglin.problems.histories import Histories, HistoryProblem
 
 SCALE_POWER = 0.8  # of count + 1 / variance, a guess of the curvature: lowest objective after 60 iterations on Brown
 
@@ -29,6 +29,7 @@ class Likelihood(Initialized):
     name = "likelihood"
     line = "conditional likelihood of classes: maximum entropy, logistic regression"
     structures = ("local",)
+    by_parts = True
     needs = Annotation.PARTIAL
     takes_label_sets: ClassVar[bool] = True
     takes_candidates: ClassVar[bool] = True
@@ -47,10 +48,13 @@ class LikelihoodOfWords(Criterion):
     name = "likelihood"
     line = "conditional likelihood of every word given its history: a log-linear language model"
     structures = ("history",)
+    by_parts = True
     defaults = Defaults(max_iter=100)
 
     def way(self, problem: HistoryProblem, run: Run) -> Way:
         import math
+
+        import numpy as np
 
         from loglin.optimize.optimizers import optimizer
 
@@ -61,29 +65,30 @@ class LikelihoodOfWords(Criterion):
                 "use auto, lbfgs, gradient or conjugate-gradient"
             )
 
+        make = problem.objective(next_word_likelihood)
+
         def solve(first: np.ndarray | None, run: Run) -> Any:
-            objective = next_word_likelihood(problem)
+            objective: Any = make(np.float64)
             start = problem.word_shares() if first is None else first
             search = _minimize_scaled if by.is_default else _minimize
             result = search(objective, problem, run, start)
             if not math.isfinite(result.value):
                 raise LoglinError("the objective is no finite number; give smaller variances")
-            result.more = {"touches": objective.touches}
+            result.more = {"touches": getattr(objective, "touches", None)}  # a sum over parts does not count them
             return result
 
-        return Way(solve, problem.model, objective=lambda dtype: next_word_likelihood(problem))
+        return Way(solve, problem.model, objective=make)
 
 
-def next_word_likelihood(problem: HistoryProblem) -> NextWordLikelihood:
-    """The likelihood of a text as a function of the weights."""
+def next_word_likelihood(histories: Histories, dtype: type = float) -> NextWordLikelihood:
+    """The likelihood of the words behind histories, in double precision."""
     from loglin.objectives.next_word import NextWordLikelihood
 
-    extractor, observed = problem.extractor, problem.observed
-    tree, _ = extractor.tree(problem.running)
-    return NextWordLikelihood(tree, extractor.ptr, extractor.targets, observed, problem.threads)
+    h = histories
+    return NextWordLikelihood(h.tree, h.ptr, h.targets, h.observed, h.threads)
 
 
-def _minimize_scaled(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
+def _minimize_scaled(objective: Any, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
     """L-BFGS in variables scaled by the counts of the features."""
     from loglin.optimize.bounds import LowerBound
     from loglin.optimize.descent import Goal
@@ -91,13 +96,13 @@ def _minimize_scaled(objective: NextWordLikelihood, problem: HistoryProblem, run
     from loglin.optimize.penalties import Penalized
 
     l2 = problem.penalties.l2
-    diagonal, penalized = objective.observed + l2, Penalized(objective, l2)
+    diagonal, penalized = problem.observed + l2, Penalized(objective, l2)
     goal = Goal(run.tol, LowerBound.of(objective, problem.penalties), diagonal, run.certify)
     scale = diagonal**-SCALE_POWER
     return minimize(penalized, start, scale=scale, max_iter=run.max_iter, goal=goal, reporter=run.reporter)
 
 
-def _minimize(objective: NextWordLikelihood, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
+def _minimize(objective: Any, problem: HistoryProblem, run: Run, start: np.ndarray) -> Any:
     from loglin.optimize.minimize import minimize
 
     return minimize(lambda dtype: objective, problem.penalties, run, start, problem.feature_name)

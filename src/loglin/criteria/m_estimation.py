@@ -287,4 +287,4 @@ class MEstimationTrees(FromTrees):
         if not p.options.l2:
             check_bounded(loss, p.options.l1)
         base = p.base("pcfg" if self.keep_base else "lexicon")
-        return minimizing_trees(p, lambda: loss, base, finished=lambda result: result.more.update(more))
+        return minimizing_trees(p, lambda problem, dtype: loss, base, finished=lambda result: result.more.update(more))

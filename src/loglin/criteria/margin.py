@@ -30,6 +30,7 @@ class Margin(Initialized):
     name = "margin"
     line = "margins by cost: softmax-margin (Gimpel & Smith 2010), or the structured hinge loss"
     structures = ("chain",)
+    by_parts = True
     needs = Annotation.PARTIAL
     loss: str = choice("softmax", "hinge", help="the soft maximum over wrong sequences, or the worst of them")
     cost: Any = COST
@@ -56,6 +57,7 @@ class MarginOfClasses(Initialized):
     name = "margin"
     line = "margins: squared hinge of each class against all others, or softmax-margin"
     structures = ("local",)
+    by_parts = True
     needs = Annotation.PARTIAL
     gives_probabilities = False
     label_by_label = True

@@ -21,16 +21,15 @@ class RuleByRule(FromTrees):
 
     defaults = Defaults(template="paper", max_iter=200)
 
-    def right_expansions(self, problem: TreeProblem) -> Expansions:
-        """The inner nodes of the annotated trees."""
-        from loglin.objectives.expansions import Expansions
+    by_parts = True
 
+    def require_spans(self, problem: TreeProblem) -> None:
+        """Refuse templates that see no spans."""
         if problem.span_design is None:
             raise LoglinError(
                 f"criterion {self.name} looks at spans, but the template has none of them; add lines such as "
                 "R01:%first[0], or take the template paper"
             )
-        return Expansions.of_trees(problem.span_design, problem.uses.nodes, problem.weight)
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,21 @@ class MECFG(RuleByRule):
     line = "every rule given its symbol and span: a locally normalized grammar (Sutton & McCallum 2005, §5)"
 
     def way(self, problem: TreeProblem, run: Run) -> Way:
-        right = self.right_expansions(problem)
-        return minimizing_trees(problem, lambda: local_rules(problem, right), problem.base("roots"), "local")
+        self.require_spans(problem)
+        return minimizing_trees(problem, right_rules, problem.base("roots"), "local")
+
+
+def right_expansions(problem: TreeProblem) -> Expansions:
+    """The inner nodes of the annotated trees."""
+    from loglin.objectives.expansions import Expansions
+
+    assert problem.span_design is not None
+    return Expansions.of_trees(problem.span_design, problem.uses.nodes, problem.weight)
+
+
+def right_rules(problem: TreeProblem, dtype: type) -> ExpansionCriterion:
+    """The likelihood of the rules of annotated trees."""
+    return local_rules(problem, right_expansions(problem))
 
 
 def local_rules(problem: TreeProblem, instances: Expansions, nota: bool = False) -> ExpansionCriterion:

@@ -20,6 +20,7 @@ class MEMM(StepByStep):
     name = "memm"
     line = "local steps, each normalized by itself (McCallum, Freitag & Pereira 2000)"
     structures = ("chain",)
+    by_parts = True
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
         make = problem.objective(true_steps)

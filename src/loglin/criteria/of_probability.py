@@ -27,6 +27,7 @@ class FromCRF(Initialized):
     """A criterion that starts from the weights of a CRF, as it is not concave."""
 
     structures = ("chain",)
+    by_parts = True
     defaults = Defaults(**NEAR)
     init: Any = anything("crf", "a criterion or a model", INITIAL)
 

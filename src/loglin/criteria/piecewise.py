@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Defaults, Way
-from loglin.criteria.mecfg import RuleByRule, local_rules
+from loglin.criteria.mecfg import RuleByRule, local_rules, right_expansions, right_rules
 from loglin.criteria.memm import true_steps
 from loglin.criteria.settings import choice, number, whole
 from loglin.criteria.steps import DECODING, StepByStep, plain_likelihood
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from loglin.criteria.steps import Prepared
-    from loglin.objectives.expansions import Expansions
+    from loglin.objectives.expansions import ExpansionCriterion, Expansions
     from loglin.optimize.record import Result
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
@@ -34,6 +35,7 @@ class Piecewise(StepByStep):
     name = "piecewise"
     line = "local steps with none-of-the-above instances (Sutton & McCallum 2005)"
     structures = ("chain",)
+    by_parts = True
     defaults = Defaults(tol=0.0025)  # labels have settled before
     nota: str = choice("auto", "all", "sampled", "selected", "none", help=NOTA)
     rate: float = number(1.0, "of nota=sampled: wrong labels drawn for each token")
@@ -53,28 +55,34 @@ class Piecewise(StepByStep):
     def way(self, problem: ChainProblem, run: Run) -> Way:
         if self.nota == "auto":
             return replace(self, nota="all" if _sees_pairs(problem) else "selected").way(problem, run)
+
+        def prepared(first: np.ndarray | None, run: Run) -> Prepared:
+            guess = first
+            if self.nota == "selected" and guess is None:
+                guess = _partly_trained(self.iterations, problem, run)
+            return problem.objective(partial(self.right_and_wrong_steps, guess=guess, seed=run.seed)), first
+
+        return self.step_way(problem, prepared, run)
+
+    def right_and_wrong_steps(self, p: ChainProblem, dtype: type, guess: np.ndarray | None, seed: int) -> Any:
+        """The likelihood of right steps, and of none of the above behind wrong labels, ``guess`` saying which."""
         import numpy as np
 
         from loglin.objectives.local import LocalLikelihood, true_instances, wrong_instances, wrong_sources
 
-        p = problem
-
-        def prepared(first: np.ndarray | None, run: Run) -> Prepared:
-            true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
-            if self.nota == "selected":
-                guess = _partly_trained(self.iterations, p, run) if first is None else first
-                wrong = _likely_mistakes(p, true, guess, self.threshold)
-            elif self.nota == "none":
-                wrong = np.zeros((len(true.tokens), L**p.order), bool)
-            else:
-                wrong = wrong_sources(true, L)
-            if self.nota == "sampled":
-                share = min(1.0, self.rate / max(wrong.shape[1] - 1, 1))
-                wrong &= np.random.default_rng(run.seed).random(wrong.shape) < share
-            instances = true.joined(wrong_instances(true, wrong, L))
-            return lambda dtype: LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads), first
-
-        return self.step_way(problem, prepared, run)
+        true, L = true_instances(p.design, p.gold, p.order, p.weight), p.index.n_labels
+        if self.nota == "selected":
+            assert guess is not None
+            wrong = _likely_mistakes(p, true, guess if p.places is None else guess[p.places], self.threshold)
+        elif self.nota == "none":
+            wrong = np.zeros((len(true.tokens), L**p.order), bool)
+        else:
+            wrong = wrong_sources(true, L)
+        if self.nota == "sampled":
+            share = min(1.0, self.rate / max(wrong.shape[1] - 1, 1))
+            wrong &= np.random.default_rng(seed).random(wrong.shape) < share
+        instances = true.joined(wrong_instances(true, wrong, L))
+        return LocalLikelihood(p.design, p.index, instances, True, dtype, p.threads)
 
 
 def _sees_pairs(p: ChainProblem) -> bool:
@@ -137,25 +145,36 @@ class PiecewiseTrees(RuleByRule):
                            "with none of the above")  # fmt: skip
 
     def way(self, problem: TreeProblem, run: Run) -> Way:
-        from loglin.objectives.expansions import Expansions
         from loglin.optimize.minimize import minimize
 
-        right = self.right_expansions(problem)
+        self.require_spans(problem)
 
         def solve(first: np.ndarray | None, run: Run) -> Result:
             run = exact(run)
             if first is None:
                 few = replace(run, max_iter=self.iterations or run.max_iter, reporter=run.reporter.quietly())
-                objective = local_rules(problem, right)
-                first = minimize(lambda dtype: objective, problem.penalties, few, None, problem.feature_name).weights
-            wrong = mistaken_edges(problem, first, self.threshold)
-            objective = local_rules(problem, Expansions.joined([right, wrong]), nota=True)
-            result = minimize(lambda dtype: objective, problem.penalties, run, first, problem.feature_name)
-            result.more = {"nota_instances": len(wrong.rules), "distinct_instances": objective.n_instances}
+                make = problem.objective(right_rules)
+                first = minimize(make, problem.penalties, few, None, problem.feature_name).weights
+            make = problem.objective(partial(right_and_mistaken_rules, weights=first, threshold=self.threshold))
+            made: Any = make(float)
+            result = minimize(lambda dtype: made, problem.penalties, run, first, problem.feature_name)
+            if problem.parts is None:
+                right = right_expansions(problem).counts
+                result.more = {"nota_instances": made.n_given - len(right), "distinct_instances": made.n_instances}
             return result
 
         base = problem.base("roots")
         return Way(solve, lambda weights: problem.model(weights, base, self.decoding))
+
+
+def right_and_mistaken_rules(
+    problem: TreeProblem, dtype: type, weights: np.ndarray, threshold: float
+) -> ExpansionCriterion:
+    """The likelihood of the rules of annotated trees, and of none of the above at edges that ``weights`` mistake."""
+    from loglin.objectives.expansions import Expansions
+
+    wrong = mistaken_edges(problem, weights.copy(), threshold)  # those that a worker was sent are read-only
+    return local_rules(problem, Expansions.joined([right_expansions(problem), wrong]), nota=True)
 
 
 def mistaken_edges(problem: TreeProblem, weights: np.ndarray, threshold: float) -> Expansions:

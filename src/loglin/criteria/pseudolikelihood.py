@@ -29,6 +29,7 @@ class Pseudolikelihood(Initialized):
     name = "pseudolikelihood"
     line = "every label given its true neighbors on both sides (Besag 1975)"
     structures = ("chain",)
+    by_parts = True
     defaults = Defaults(tol=0.0025)  # labels have settled before
     nota: str = choice("none", "all", "one", help="none-of-the-above instances: none, for all wrong neighbors, or one")
     bigram_penalty: float = number(

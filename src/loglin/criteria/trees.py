@@ -112,17 +112,21 @@ def exact(run: Run) -> Run:
 
 def minimizing_trees(
     problem: TreeProblem,
-    make: Callable[[], Any],
+    make: Callable[[TreeProblem, type], Any],
     base: Base,
     decoding: str = "global",
     finished: Callable[[Result], None] | None = None,  # adds to the result
 ) -> Way:
-    """The way of an objective with the problem's features and penalties, as it scores on top of ``base``."""
+    """The way of an objective with the problem's features and penalties, as it scores on top of ``base``.
+
+    ``make`` makes the objective of a problem, or of a part of it: what is minimized is the sum over the parts.
+    """
     from loglin.optimize.minimize import minimize
 
+    objective = problem.objective(make)
+
     def solve(first: np.ndarray | None, run: Run) -> Result:
-        objective = make()
-        result = minimize(lambda dtype: objective, problem.penalties, exact(run), first, problem.feature_name)
+        result = minimize(objective, problem.penalties, exact(run), first, problem.feature_name)
         if finished is not None:
             finished(result)
         return result
@@ -136,7 +140,7 @@ def likelihood_of_trees(problem: TreeProblem, base: Base) -> ForestCriterion:
 
     from loglin.objectives.forest import Annotated, ForestCriterion, Term
 
-    uses, n = problem.uses, len(problem.trees)
+    uses, n = problem.uses, len(problem.uses.lengths)
     words = problem.design.leaves[np.arange(len(uses.tags)), uses.tags]
     rules = base.rules[uses.nodes.rules]
     by_tree = np.bincount(uses.nodes.sentences, rules, n) + base.roots[uses.roots]

@@ -16,6 +16,7 @@ from loglin.errors import LoglinError
 from loglin.estimators.framed import lines_of
 from loglin.estimators.given import again
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
+from loglin.estimators.sharing import shared
 from loglin.features.words import END, UNKNOWN, RunningText
 from loglin.generative.predictor import Predictor, Votes
 from loglin.models.cache import CacheModel
@@ -153,8 +154,21 @@ class LanguageModel(WithCriterion, Estimator):
         return chosen, options, self.new_run(chosen, 0.0, self.max_iter, tol=self.tol, dtype="float64")
 
     @keeping_state
-    def fit(self, text: Lines, y: object = None, start: Predictor | None = None) -> LanguageModel:
-        """Learn from a text; ``start`` is a log-linear language model whose weights training begins with."""
+    def fit(
+        self,
+        text: Lines,
+        y: object = None,
+        start: Predictor | None = None,
+        *,
+        work_dir: str | os.PathLike | None = None,
+        memory: int | str | None = None,
+        client: Any = None,
+    ) -> LanguageModel:
+        """Learn from a text; ``start`` is a log-linear language model whose weights training begins with.
+
+        With ``work_dir``, ``memory`` ("2GB") or the Dask ``client`` every pass goes over parts that stand in that
+        folder on disk, in this process or with the workers (docs/scale.md).
+        """
         began = time.perf_counter()
         chosen, options, run = self._checked_parameters()
         problem = HistoryProblem.of(self._text(text), options, classes=self.classes, threads=Threads(self.threads))
@@ -163,7 +177,7 @@ class LanguageModel(WithCriterion, Estimator):
         start = getattr(start, "model_", start)
         if start is None and self.warm_start:
             start = getattr(self, "model_", None)
-        with run.reporter.listening():
+        with shared(problem, chosen, self.optimizer, work_dir, memory, client) as problem, run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             if options.cached:
                 model = with_cache(model, problem, chosen, run, held_out)

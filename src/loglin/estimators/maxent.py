@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from loglin.estimators.framed import examples_and_classes, table_record
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
 from loglin.estimators.parameters import WithCriterion, check_kinds, keeping_state
+from loglin.estimators.sharing import shared
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.sequences import best_threshold
 from loglin.features.attributes import AttributeExtractor
@@ -149,13 +151,21 @@ class MaxEnt(WithCriterion, Classifier):
         sample_weight: Sequence[float] | None = None,
         candidates: Sequence[Iterable] | None = None,
         start: Model | None = None,
+        *,
+        work_dir: str | os.PathLike | None = None,
+        memory: int | str | None = None,
+        client: Any = None,
     ) -> Self:
         """Learn from examples and their classes.
 
         ``candidates`` limits the choice for each example; with ``features`` they may be anything, and y is the right
         one of each. ``start`` is a model whose weights training begins with.
+
+        With ``work_dir``, ``memory`` ("2GB") or the Dask ``client`` every pass goes over parts that stand in that
+        folder on disk, in this process or with the workers (docs/scale.md).
         """
         check_kinds(self)
+        shards = {"work_dir": work_dir, "memory": memory, "client": client}
         start = getattr(start, "model_", start)
         X, y, names = examples_and_classes(X, y)
         if sample_weight is not None:
@@ -165,7 +175,7 @@ class MaxEnt(WithCriterion, Classifier):
                 raise LoglinError(
                     "features of (x, y) take neither dev nor a start; leave out dev, warm_start and start"
                 )
-            return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight)
+            return self._fit_candidates(of_training(self.features, X, y, candidates), sample_weight, shards)
         y = y.toarray() if sparse.issparse(y) else y
         several = self.multi_label or is_indicator(y)
         if not several and isinstance(y, list) and any(isinstance(given, list) for given in y):
@@ -199,6 +209,7 @@ class MaxEnt(WithCriterion, Classifier):
             indicator=several and is_indicator(y, 1),
             texts=texts,
             names=names,
+            shards=shards,
         )
         if several and self.threshold is not None:
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
@@ -219,6 +230,7 @@ class MaxEnt(WithCriterion, Classifier):
         indicator: bool = False,  # whether predictions have the form of a 0/1 matrix
         texts: bool = False,  # whether examples are texts, which are split into words
         names: Names | None = None,  # of the frame that the examples are from
+        shards: Mapping = MappingProxyType({}),  # where parts are kept and computed, see ``shared``
     ) -> Self:
         """Train, with the precision and tolerance that suit the size of the problem."""
         chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
@@ -255,7 +267,7 @@ class MaxEnt(WithCriterion, Classifier):
             sequential=False,
             unpenalized=unpenalized,
         )
-        with run.reporter.listening():
+        with shared(problem, chosen, self.optimizer, **shards) as problem, run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             model.record["options"] = self.saved_parameters(chosen)
             model.record["texts"] = texts
@@ -266,10 +278,10 @@ class MaxEnt(WithCriterion, Classifier):
         warn_of_end(model)
         return self
 
-    def _fit_candidates(self, lists: CandidateLists, sample_weight: Sequence[float] | None) -> Self:
+    def _fit_candidates(self, lists: CandidateLists, sample_weight: Sequence[float] | None, shards: Mapping) -> Self:
         extractor = AttributeExtractor()
         design = extractor.fit(lists.attributes, self.min_count)
-        return self._train(extractor, design, lists.classes, lists.choices, sample_weight)
+        return self._train(extractor, design, lists.classes, lists.choices, sample_weight, shards=shards)
 
     @staticmethod
     def _gold(y, n: int, candidates) -> tuple[list, Gold]:

@@ -16,6 +16,7 @@ from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, c
 from loglin.errors import LoglinError
 from loglin.estimators.given import again, listed
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
+from loglin.estimators.sharing import shared
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.trees import evaluate_trees
 from loglin.features.read import NAMED_GRAMMARS
@@ -124,6 +125,10 @@ class Parser(WithCriterion, Estimator):
         unlabeled: Iterable[Sequence[str]] | None = None,
         sample_weight: Sequence[float] | None = None,
         start: ParserModel | None = None,
+        *,
+        work_dir: str | os.PathLike | None = None,
+        memory: int | str | None = None,
+        client: Any = None,
     ) -> Parser:
         """Learn from trees, given as ``Tree``, in brackets or as NLTK's; "mixture", "em" and "contrastive" from
         ``unlabeled`` sentences (lists of words) too.
@@ -133,6 +138,9 @@ class Parser(WithCriterion, Estimator):
         Contrastive estimation takes their words. ``sample_weight`` says how much each item of ``trees`` counts, and
         behind them each of ``unlabeled``; the grammar's rules and words are counted without it. ``start`` is a model
         whose weights training begins with.
+
+        With ``work_dir``, ``memory`` ("2GB") or the Dask ``client`` every pass goes over parts that stand in that
+        folder on disk, in this process or with the workers (docs/scale.md).
         """
         chosen = self.chosen_criterion()
         assert isinstance(chosen, OnTrees)
@@ -147,7 +155,7 @@ class Parser(WithCriterion, Estimator):
         held_out = None
         if self.dev is not None:
             held_out = HeldOutTrees.of(as_trees(again(self.dev, "dev")), options.coder, self.threads, self.memory)
-        with run.reporter.listening():
+        with shared(problem, chosen, self.optimizer, work_dir, memory, client) as problem, run.reporter.listening():
             model = fit(problem, chosen, run, start, held_out)
             record = model.record
             record["seconds"] = round(record.pop("train_seconds"), 3)

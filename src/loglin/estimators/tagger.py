@@ -225,6 +225,7 @@ class Tagger(WithCriterion, FittedTagger):
         """
         from loglin.estimators.tagger_shards import are_shards, sharded_problem
         from loglin.features.vectors import vectors_of
+        from loglin.problems.penalties import numbers_of
 
         self.check()
         chosen = self.chosen_criterion()
@@ -234,10 +235,10 @@ class Tagger(WithCriterion, FittedTagger):
             if vectors is not None:
                 raise LoglinError("shards take no vectors; leave them out, or train in memory")
             if sample_weight is not None:
-                raise LoglinError("shards take no weights of sentences; leave out sample_weight, or train in memory")
+                sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
             with (
                 holding_out(self, X_dev, y_dev),
-                sharded_problem(self, X, y, work_dir, memory, client) as problem,
+                sharded_problem(self, X, y, sample_weight, work_dir, memory, client) as problem,
             ):
                 return self._trained(problem, chosen, run, start)
         X, y, names = sentences_and_labels(X, y, Names.of(columns, None, sentence))

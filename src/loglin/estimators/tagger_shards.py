@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import loglin
-from loglin.corpus.columns import Corpus, encode_strings, from_sentences
-from loglin.corpus.shards import Source, WorkFolder, files_source, memory_of
+from loglin.corpus.columns import Corpus, concatenate, encode_strings, from_sentences
+from loglin.corpus.labels import PartialColumn
+from loglin.corpus.shards import Source, files_source, memory_of
 from loglin.errors import LoglinError
-from loglin.estimators.given import again, label_sequences
-from loglin.estimators.tagger_problem import hides_labels, options_of
+from loglin.estimators.given import ATTRIBUTES, again, form_of, label_sequences
+from loglin.estimators.sharing import engine_of, require_sums, shared, work_folder
+from loglin.estimators.tagger_problem import hides_labels, options_of, problem_of
 from loglin.features.extract import TemplateExtractor
 from loglin.features.read import read_templates
-from loglin.objectives.sums import Engine, InOrder
 from loglin.problems.chains import ChainProblem
 from loglin.problems.shards import Plan, problem_of_shards
 
@@ -39,56 +39,65 @@ def are_shards(X: Any, y: Any, work_dir: Any, memory: Any, client: Any) -> bool:
 
 @contextmanager
 def sharded_problem(
-    tagger: Tagger, X: Any, y: Any, work_dir: str | os.PathLike | None, memory: int | str | None, client: Any
+    tagger: Tagger,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    work_dir: str | os.PathLike | None,
+    memory: int | str | None,
+    client: Any,
 ) -> Iterator[ChainProblem]:
     """The problem of a corpus in shards; what is only needed while it is trained on is removed at the end."""
     chosen = tagger.chosen_criterion()
     _check(tagger, chosen)
-    source = _source(X, y, tagger)
-    with tempfile.TemporaryDirectory(prefix="loglin-") as temporary:
-        folder = WorkFolder(temporary if work_dir is None else work_dir)
-        try:
-            templates = read_templates(tagger.template, tagger.like, _columns(source, tagger))
-            plan = Plan(
-                TemplateExtractor(templates),
-                options_of(tagger, chosen, None),
-                chosen.features(),
-                tagger.min_count,
-                source.partial,
-                memory_of(memory),
-            )
-            problem = problem_of_shards(source, plan, folder, _engine(tagger, client), loglin.__version__)
+    if _is_whole(tagger, X, sample_weight):
+        with shared(
+            problem_of(tagger, *_whole(X, y, tagger), sample_weight), chosen, tagger.optimizer, work_dir, memory, client
+        ) as problem:
             yield problem
-        finally:
-            folder.remove("objective-")
-            folder.close()
-
-
-def _engine(tagger: Tagger, client: Any) -> Engine:
-    if client is None:
-        return InOrder(tagger.threads)
-    from loglin.objectives.distributed import Workers
-
-    return Workers(client)
+        return
+    source = _source(X, y, tagger)
+    with work_folder(work_dir) as folder:
+        templates = read_templates(tagger.template, tagger.like, _columns(source, tagger))
+        plan = Plan(
+            TemplateExtractor(templates),
+            options_of(tagger, chosen, None),
+            chosen.features(),
+            tagger.min_count,
+            source.partial,
+            memory_of(memory),
+        )
+        yield problem_of_shards(source, plan, folder, engine_of(client, tagger.threads), loglin.__version__)
 
 
 def _check(tagger: Tagger, chosen: Any) -> None:
-    from loglin.optimize.optimizers import optimizer
-
     if hides_labels(chosen):
         raise LoglinError(
             f"criterion {chosen.name} learns from hidden labels, in memory alone; leave out the work folder"
         )
-    if tagger.features is not None:
-        raise LoglinError("shards take templates, not a feature function; give a template, or train in memory")
     if (chosen.defaults.l2 if tagger.l2 is None else tagger.l2) == "auto":
         raise LoglinError("l2 is auto, which is chosen in memory alone; give a number")
-    by = optimizer(tagger.optimizer)
-    if not by.takes_any_curvature:
-        raise LoglinError(
-            f"optimizer {by.name} looks at single sentences, which shards never give; use auto, lbfgs, gradient or "
-            "conjugate-gradient"
-        )
+    require_sums(tagger.optimizer)
+
+
+def _is_whole(tagger: Tagger, X: Any, sample_weight: Any) -> bool:
+    """Whether the problem is made in memory and then shared out: only templates of words are read piece by piece."""
+    if tagger.features is not None or tagger.dictionary or sample_weight is not None:
+        return True
+    if isinstance(X, Source | Corpus | str | os.PathLike | Iterator):
+        return False
+    token = next((token for sentence in X if isinstance(sentence, list | tuple) for token in sentence), "")
+    return form_of([[token]]) == ATTRIBUTES
+
+
+def _whole(X: Any, y: Any, tagger: Tagger) -> tuple[Any, Any]:
+    """Sentences and labels, of files read at once."""
+    if y is not None and not isinstance(X, Source):
+        return X, y
+    source = _source(X, y, tagger)
+    corpus = concatenate(list(source.pieces()), "the files")
+    labels = corpus.columns.pop()
+    return corpus, PartialColumn(labels) if source.partial else labels
 
 
 def _columns(source: Source, tagger: Tagger) -> int:

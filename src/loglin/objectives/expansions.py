@@ -92,7 +92,7 @@ class ExpansionCriterion:
         merged = instances.merged(index, grammar)
         order = np.argsort(merged.symbols, kind="stable")
         merged = replace(merged, **{name: getattr(merged, name)[order] for name in vars(merged)})
-        self.n_instances = len(order)
+        self.n_given, self.n_instances = len(instances.rules), len(order)  # equal ones are one
         self._lay_out(grammar, index)
         begins, ends = merged.runs(index, grammar)
         there = ends > begins

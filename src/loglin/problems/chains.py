@@ -5,7 +5,7 @@ design, gold labels, options, what the criterion asks for ──► index, weigh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from loglin.generative.hmm import HMM
     from loglin.optimize.objective import Objective
     from loglin.optimize.run import Make
-    from loglin.problems.shards import Parts
+    from loglin.problems.parts import Part, Parts
 
 LARGEST = 1e15  # |value| of an attribute
 
@@ -55,7 +55,8 @@ class ChainProblem:
     hidden: Gold | None = None  # what is annotated, where ``gold`` is what the dictionary allows
     held: Corpus | None = None  # text without labels, on which the criterion of hidden labels is reported
     vectors: VectorSpace | None = None  # of the vectors that tokens carry
-    parts: Parts | None = None  # where the sentences are, if they are not here; see problems/shards.py
+    places: np.ndarray | None = None  # of a part: where its features stand among all
+    parts: Parts | None = None  # where the sentences are, if they are not here; see problems/parts.py
 
     @classmethod
     def with_hidden_labels(
@@ -221,6 +222,16 @@ class ChainProblem:
     def objective(self, make: Callable[[ChainProblem, type], Objective]) -> Make:
         """What is minimized, of any precision; ``make`` makes it of a problem. Of parts it is the sum."""
         return partial(make, self) if self.parts is None else partial(self.parts.sum, make)
+
+    def pieces(self, tokens: int) -> Iterator[Part]:
+        """The problem cut at sentences, about so many tokens each."""
+        from loglin.problems.parts import pieces_of_chains
+
+        return pieces_of_chains(self, tokens)
+
+    @property
+    def n_features(self) -> int:
+        return self.index.n_features
 
     def feature_name(self, feature: int) -> str:
         """The attribute of a feature, and its label where it has one, as people know them."""

@@ -6,10 +6,10 @@ text, vocabulary, options ──► features of histories, their counts, penalti
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,12 @@ from loglin.optimize.penalties import Penalties
 from loglin.optimize.run import check_whole
 from loglin.problems.request import Annotation
 from loglin.threads import Threads
+
+if TYPE_CHECKING:
+    from loglin.kernels.history import Tree
+    from loglin.optimize.objective import Objective
+    from loglin.optimize.run import Make
+    from loglin.problems.parts import Part, Parts
 
 CACHE = "cache"
 # by kind: variance of the Gaussian prior, and the fewest occurrences of a feature; n-grams, skips, suffixes and classes
@@ -106,6 +112,17 @@ def _family(kind: str, known: Mapping[str, Any]) -> str:
 
 
 @dataclass(eq=False)
+class Histories:
+    """Histories whose next words are predicted, and the features that these have."""
+
+    tree: Tree
+    ptr: np.ndarray  # (attributes + 1,) int64: the words of each attribute
+    targets: np.ndarray  # (features,) int32: these words
+    observed: np.ndarray  # (weights,) float64: counts of single words, then of features
+    threads: Threads
+
+
+@dataclass(eq=False)
 class HistoryProblem:
     """A text whose words are to be predicted; features are chosen when they are first asked for."""
 
@@ -114,6 +131,7 @@ class HistoryProblem:
     options: LanguageOptions = field(default_factory=LanguageOptions)
     classes: Mapping[str, str] | None = None  # of words; None: their tags
     threads: Threads = field(default_factory=lambda: Threads(1))
+    parts: Parts | None = None  # where the objective is made of parts of the histories; see problems/parts.py
     structure: ClassVar[str] = "history"
     annotation: ClassVar[Annotation] = Annotation.CERTAIN
 
@@ -145,6 +163,27 @@ class HistoryProblem:
     def observed(self) -> np.ndarray:
         """Counts of the features, those of the single words first: (features,) float64."""
         return self._chosen[1]
+
+    @property
+    def n_features(self) -> int:
+        return len(self.observed)
+
+    @property
+    def histories(self) -> Histories:
+        """All histories of the text."""
+        extractor = self.extractor
+        tree, _ = extractor.tree(self.running)
+        return Histories(tree, extractor.ptr, extractor.targets, self.observed, self.threads)
+
+    def objective(self, make: Callable[[Histories, type], Objective]) -> Make:
+        """What is minimized; ``make`` makes it of histories. Of parts it is the sum."""
+        return partial(make, self.histories) if self.parts is None else partial(self.parts.sum, make)
+
+    def pieces(self, tokens: int) -> Iterator[Part]:
+        """The histories cut into parts of about so many."""
+        from loglin.problems.parts import pieces_of_histories
+
+        return pieces_of_histories(self.histories, tokens)
 
     def _new_extractor(self) -> HistoryExtractor:
         words, options = self.words, self.options
@@ -211,7 +250,7 @@ class HistoryProblem:
             "documents": self.text.n_documents,
             "sentences": self.text.corpus.n_sentences,
             "tokens": len(self.running),
-        }
+        } | ({} if self.parts is None else self.parts.about())
 
 
 def inverse_variances(extractor: HistoryExtractor, options: LanguageOptions) -> np.ndarray:

@@ -11,11 +11,10 @@ is the sum of what the criterion makes of the parts.
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,17 +26,15 @@ from loglin.corpus.vocabulary import EMPTY, Vocabulary
 from loglin.errors import LoglinError
 from loglin.features.counting import Run, number_attributes
 from loglin.features.cutoff import counts as feature_counts
-from loglin.features.design import Design, Heads, Incidence
 from loglin.features.extract import TemplateExtractor
 from loglin.features.index import Everything, FeatureIndex, Observed
-from loglin.objectives.sums import Engine, Facts, Share, Sum, summed
+from loglin.objectives.sums import Engine
 from loglin.optimize.rows import Room
 from loglin.problems.chains import ChainProblem
 from loglin.problems.options import ChainOptions
+from loglin.problems.parts import REMEMBERED, Part, Parts, localized
 from loglin.problems.request import FeatureRequest
 from loglin.threads import Threads
-
-REMEMBERED = 20  # of the memory one part of what the optimizer remembers takes one share; what is larger is on disk
 
 
 class Elsewhere:
@@ -53,53 +50,6 @@ class Elsewhere:
             "this criterion, or option, looks at all sentences at once, which shards never are; take criterion crf, "
             "memm, margin, label-likelihood or pseudolikelihood, or train in memory, without a work folder"
         )
-
-
-class Part(NamedTuple):
-    """A shard ready to be trained on."""
-
-    problem: ChainProblem
-    places: np.ndarray  # (features of the shard,) uint32: where they stand among all
-
-
-@dataclass(eq=False)
-class Parts:
-    """The shards of a problem, and who computes on them."""
-
-    folder: WorkFolder
-    engine: Engine
-    files: Sequence[StoredFile]
-    n_features: int
-    layout: dict[str, int]  # of the text: columns, and which has the labels
-    room: Room
-
-    def sum(self, make: Callable[[ChainProblem, type], Any], dtype: type) -> Sum:
-        """The sum of the objectives that ``make`` makes of the parts; those of the sum before are removed."""
-        self.remove()
-        name = self.folder.name(f"objective-{secrets.token_hex(4)}")
-        items = [(file, f"{name}-{number:05}") for number, file in enumerate(self.files)]
-        facts = list(self.engine.map(partial(_with_objective, make, dtype, self.engine.threads), items))
-        return summed(self.engine, facts, self.n_features, dtype, self.room)
-
-    def remove(self) -> None:
-        """Remove objectives from the work folder."""
-        self.folder.remove("objective-")
-
-    def about(self) -> dict[str, Any]:
-        """What a model's record says of the shards."""
-        return {"shards": len(self.files)} | self.layout | self.engine.about()
-
-
-def _with_objective(
-    make: Callable[[ChainProblem, type], Any], dtype: type, threads: int | None, item: tuple[StoredFile, str]
-) -> Facts:
-    """Store the objective of a part, its arrays ready for passes."""
-    (problem, places), name = item[0].load(), item[1]
-    problem.threads = Threads(threads)
-    objective = make(problem, dtype)
-    tokens = problem.design.n_tokens
-    objective.__dict__.pop("decisions", None)
-    return Facts.of(StoredFile.write(name, Share(objective, places)), objective, tokens)
 
 
 # ---------------------------------------------------------------------- preparation
@@ -292,30 +242,4 @@ def _write_part(
     local, own, places = localized(design, index)
     problem = ChainProblem(local, None, labels, gold, options, request)
     problem.__dict__["index"] = own
-    return StoredFile.write(item[1], Part(problem, places))
-
-
-def localized(design: Design, index: FeatureIndex) -> tuple[Design, FeatureIndex, np.ndarray]:
-    """A design with the attributes that it has alone, their index, and where its features stand in ``index``."""
-    heads = design.heads
-    ids = [design.tokens.ids] if heads is None else [design.tokens.ids, heads.attributes.ids]
-    used = np.zeros(design.n_attributes, bool)
-    for some in ids:
-        used[some] = True
-    used_bigrams = np.zeros(design.n_bigram_attributes, bool)
-    used_bigrams[design.bigrams.ids] = True
-    numbers, bigram_numbers = ((np.cumsum(u) - 1).astype(np.int32) for u in (used, used_bigrams))
-
-    def renumbered(lists: Incidence, numbers: np.ndarray) -> Incidence:
-        return Incidence(lists.ptr, numbers[lists.ids], lists.values)
-
-    own, places = index.local(np.flatnonzero(used), np.flatnonzero(used_bigrams))
-    local = Design(
-        design.offsets,
-        renumbered(design.tokens, numbers),
-        renumbered(design.bigrams, bigram_numbers),
-        int(used.sum()),
-        int(used_bigrams.sum()),
-        None if heads is None else Heads(heads.of_token, renumbered(heads.attributes, numbers)),
-    )
-    return local, own, places.astype(np.uint32)
+    return StoredFile.write(item[1], Part(problem, places, local.n_tokens))

@@ -8,9 +8,9 @@ Where trees are hidden, sentences stand in their place; see problems/hidden_tree
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,9 @@ from loglin.structures.tree_scores import Base, TreeDesign, TreeIndex, features_
 from loglin.threads import Threads
 
 if TYPE_CHECKING:
+    from loglin.optimize.objective import Objective
+    from loglin.optimize.run import Make
+    from loglin.problems.parts import Part, Parts
     from loglin.problems.word_types import WordTypes
 
 
@@ -75,7 +78,7 @@ class TreeOptions:
         return None if self.weight is None else checked_weights(self.weight, n)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TreeProblem:
     """Trees and sentences to learn from, numbered and described."""
 
@@ -95,6 +98,7 @@ class TreeProblem:
     text: WordTypes | None = None  # the words of trees and sentences as lattices read them
     brackets: list[list[Bracket]] | None = None  # of every sentence, where some have any
     left_out: int = 0  # sentences that the grammar cannot derive
+    parts: Parts | None = None  # where objectives are made of parts of the trees; see problems/parts.py
 
     @classmethod
     def of_trees(
@@ -165,6 +169,20 @@ class TreeProblem:
     def penalties(self) -> Penalties:
         return Penalties.uniform(self.index.n_features, self.options.l1, self.options.l2)
 
+    @property
+    def n_features(self) -> int:
+        return self.index.n_features
+
+    def objective(self, make: Callable[[TreeProblem, type], Objective]) -> Make:
+        """What is minimized; ``make`` makes it of a problem. Of parts it is the sum."""
+        return partial(make, self) if self.parts is None else partial(self.parts.sum, make)
+
+    def pieces(self, tokens: int) -> Iterator[Part]:
+        """The problem cut at trees, about so many words each."""
+        from loglin.problems.parts import pieces_of_trees
+
+        return pieces_of_trees(self, tokens)
+
     def feature_name(self, feature: int) -> str:
         """A rule, a root, or an attribute with the rule, symbol or tag that it has a weight for."""
         return feature_name(self.index, self.tokens, self.spans, feature)
@@ -208,7 +226,7 @@ class TreeProblem:
             "rules": model.grammar.n_rules,
             "features": model.index.n_features,
             "threads": self.threads.n,
-        }
+        } | ({} if self.parts is None else self.parts.about())
 
 
 def encoded_trees(trees: Sequence[Tree], options: TreeOptions) -> tuple[list[Tree], list[int]]:

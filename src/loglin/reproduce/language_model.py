@@ -130,7 +130,7 @@ def _row(name: str, perplexity: float, record: dict[str, Any]) -> Row:
 
 def _pass(training: Text, vocabulary: int, n: int, threads: int | None, progress: Progress) -> Pass:
     options = LanguageOptions(features=NGRAMS, vocabulary=vocabulary)
-    criterion = next_word_likelihood(HistoryProblem.of(training, options, threads=Threads(threads)))
+    criterion = next_word_likelihood(HistoryProblem.of(training, options, threads=Threads(threads)).histories)
     weights, seconds = np.zeros(criterion.n_features), []
     weights[: criterion.n_words] = np.log(criterion.observed[: criterion.n_words] + 0.5)
     criterion(weights)  # compiled, and in the caches

@@ -56,7 +56,7 @@ def _fitted(
     text = problem.text
     n = text.corpus.n_sentences
     last = max(1, n // SHARE)
-    rest = replace(problem, text=text.part(0, n - last))
+    rest = replace(problem, text=text.part(0, n - last), parts=None)
     again = replace(run, reporter=Reporter(run.reporter.callback, checkpoint=run.reporter.checkpoint))
     base = fit(rest, criterion, again, held_out=held_out).predictor
     mass, hit = cached_mass(base, problem.options.window, problem.words.encode(text.part(n - last, n)))

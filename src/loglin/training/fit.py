@@ -87,9 +87,24 @@ def require(problem: Problem, criterion: Criterion, start: Any) -> None:
         raise LoglinError(
             f"{criterion.name} starts as its settings say, from no other model; leave out --continue and warm_start"
         )
+    if getattr(problem, "parts", None) is not None:
+        require_parts(problem, criterion)
     if criterion.needs == Annotation.CERTAIN:
         problem.require_labels(criterion.name)
     criterion.check_vectors(problem)
+
+
+def require_parts(problem: Problem, criterion: Criterion) -> None:
+    """Refuse a criterion that does not minimize a sum over parts of the data."""
+    if criterion.by_parts:
+        return
+    from loglin.criteria.registry import criteria
+
+    others = ", ".join(name for name, c in criteria(problem.structure).items() if c.by_parts)
+    raise LoglinError(
+        f"criterion {criterion.name} minimizes no sum over shards, but looks at all sentences at once or one after the "
+        f"other; take {others}, or train without a work folder and workers"
+    )
 
 
 def require_checkpoint_of(problem: Any, criterion: Criterion, run: Run, start: Any, held_out: Any) -> None:
