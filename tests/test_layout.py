@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,15 @@ def test_no_code_compares_with_the_name_of_a_criterion_or_a_task():
 def test_nothing_else_lies_at_the_root():
     found = {p.name for p in PACKAGE.iterdir() if p.name != "__pycache__"}
     assert found == {*FOLDERS, *ROOT_MODULES, "py.typed"}
+
+
+def test_a_wheel_has_every_file_that_is_no_python():
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["loglin"]
+    shipped = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    there = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    others = {path for path in there if path.suffix != ".py" and not path.name.startswith("compiled-")}
+    assert len(others) > 3
+    assert others <= shipped
 
 
 def test_test_files_share_code_through_support_alone():
