@@ -8,6 +8,8 @@ import logging
 import time
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
 from loglin.serve.metrics import Metrics
 
 OPEN = ("/healthz", "/openapi.json")  # without a token, like all that only shows pages
@@ -39,6 +41,8 @@ class Guard:
                 await _send(noting, 401, "the token is missing or wrong; send the header Authorization: Bearer …")
             else:
                 await self.app(scope, receive, noting)
+        except ClientDisconnect:  # whoever asked has gone
+            pass
         except Exception:
             log.exception("a request failed")
             if not status:

@@ -19,6 +19,7 @@ from loglin.serve.limits import Limits
 
 CONNECTIONS = 900  # a process may mostly have 1,024 files
 KEEP = 75  # seconds that a connection without requests stays open
+LINGER = 1  # second in which what still comes to a refused connection is thrown away
 GRACE = 30  # seconds for what was begun before the end
 
 
@@ -26,8 +27,9 @@ class Protocol(HttpToolsProtocol):
     """HTTP with limits on what stands before a body."""
 
     limits = Limits()
-    _size = 0  # bytes of the headers that have not all come
-    _complete = True
+    _size = 0  # bytes of a request's line and headers so far
+    _complete = True  # whether they have all come
+    _refused = False
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -39,12 +41,14 @@ class Protocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
         super().data_received(data)
-        if self._complete or self.transport.is_closing():
+        if self._complete or self._refused:
             return
         self._size += len(data)
         if self._size > self.limits.headers:
-            self.send_400_response(self._too_large())
+            self.send_400_response("")
         elif self._timer is None:
             self._wait()
 
@@ -55,18 +59,17 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._complete = True
         self._stop_waiting()
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > self.limits.headers:
-            raise ValueError(self._too_large())
+        self._size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if self._size > self.limits.headers:
+            raise ValueError("the headers are too large")  # ends in send_400_response
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request, or too large a one, and close the connection."""
-        large = self._size > self.limits.headers or sum(map(len, self.headers or ())) > self.limits.headers
-        self._refuse(431 if msg == self._too_large() or large else 400, msg)
-
-    def _too_large(self) -> str:
-        return f"the headers have more than {self.limits.headers:,} bytes; send fewer"
+        """Refuse what is no request, or has too large headers."""
+        if self._size > self.limits.headers:
+            self._refuse(431, f"the headers have more than {self.limits.headers:,} bytes; send fewer")
+        else:
+            self._refuse(400, "this is no request of HTTP/1.1; send one")
 
     def _wait(self) -> None:
         self._timer = self.loop.call_later(self.limits.seconds, self._end_of_waiting)
@@ -78,14 +81,21 @@ class Protocol(HttpToolsProtocol):
 
     def _end_of_waiting(self) -> None:
         self._timer = None
-        if not self.transport.is_closing():
+        if not self._refused:
             self._refuse(408, f"no request came within {self.limits.seconds:g} seconds; send it again")
 
     def _refuse(self, status: int, sentence: str) -> None:
+        """Answer, and close the connection a little later: a reset would take the answer with it."""
+        self._refused = True
+        if self.cycle is not None and not self.cycle.response_complete:  # what is still to be answered cannot be
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         body = json.dumps({"error": sentence}).encode()
         head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body)
         self.transport.write(STATUS_LINE[status] + head + body)
-        self.transport.close()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(LINGER, self.transport.close)
 
 
 class Server(uvicorn.Server):
