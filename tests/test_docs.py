@@ -38,6 +38,7 @@ COMMANDS = {
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
     "docs/scale.md": 6,
+    "docs/serving.md": 3,
     "docs/spacy.md": 4,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,
@@ -46,7 +47,7 @@ COMMANDS = {
 PAGES = {name: (ROOT / name).read_text() for name in COMMANDS}
 
 
-NEEDS = {"docs/spacy.md": "spacy"}  # packages of extras
+NEEDS = {"docs/serving.md": "fastapi", "docs/spacy.md": "spacy"}  # packages of extras
 
 
 def require_packages(page: str) -> None:

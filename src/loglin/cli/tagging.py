@@ -25,6 +25,9 @@ constrain = click.option(
 @click.argument("files", nargs=-1)
 @click.option("-o", "--output", help="Where to write; default standard output.")
 @click.option("--output-dir", help="Folder to tag several files into; what is done there is not done again.")
+@click.option(
+    "--raw", is_flag=True, help="The file is raw text, a sentence a line, which the model's tokenizer splits."
+)
 @click.option("--marginals", is_flag=True, help="Add the probability of each label.")
 @click.option("--nbest", type=shared.Count(1), help="The K best sequences of each sentence, with probabilities.")
 @constrain
@@ -39,15 +42,23 @@ constrain = click.option(
 @distribution.scheduler
 @shared.threads
 @shared.as_json
-def tag_command(model, files, output, output_dir, marginals, nbest, as_json, **given) -> None:
+def tag_command(model, files, output, output_dir, raw, marginals, nbest, as_json, **given) -> None:
     """Add a column of labels to a file (default: standard input); a label column in it is ignored.
 
     Several FILES, quoted patterns such as 'in/*.txt', or folders are tagged into --output-dir, each into a file of its
     name. The same command goes on where it was stopped: files that are done and unchanged are left as they are.
 
     Of plain text (--format text) every word becomes word/TAG; in CoNLL-U labels stand in the column that the model
-    was trained on, else in UPOS, and all else stays as it is.
+    was trained on, else in UPOS, and all else stays as it is. Of raw text (--raw) every token becomes a line, token and
+    label; with --json every sentence one, with the characters of tokens and entities.
     """
+    if raw:
+        from loglin.cli.raw_tagging import tag_raw
+
+        if output_dir is not None:
+            raise LoglinError("--raw tags one file; leave out --output-dir")
+        tag_raw(model, _single(files, given), output, {"marginals": marginals, "nbest": nbest}, as_json, given)
+        return
     if output_dir is not None:
         _tag_files(model, files, output, output_dir, {"marginals": marginals, "nbest": nbest, "json": as_json}, given)
         return

@@ -14,7 +14,6 @@ from loglin.corpus.plaintext import distinct_words
 from loglin.corpus.tokenizing import RAW, Tokenizer, tokenizer
 from loglin.corpus.trees import without_brackets
 from loglin.errors import LoglinError
-from loglin.estimators import judging
 from loglin.features.extract import TemplateExtractor
 from loglin.models import kinds
 from loglin.serve.limits import Limits, Refusal
@@ -157,6 +156,9 @@ class Classifying:
     explaining: ClassVar[Mapping[str, Option]] = {}
 
     def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
+        from loglin.estimators import judging
+
+        self.judging = judging  # which imports scikit-learn
         self.classifier, self.limits = judging.classifier_of(model, name, threads), limits
         self.keys: Sequence[str] = ("candidates",) if model.kind.ranks else ("text", "features")
 
@@ -166,7 +168,8 @@ class Classifying:
     def answers(self, items: list[Item], asked: Mapping[str, Any]) -> list[Answer]:
         X = [self._read(item) for item in items]
         found = [
-            judging.as_dict(answer, values, asked.get("nbest")) for answer, values in judging.judged(self.classifier, X)
+            self.judging.as_dict(answer, values, asked.get("nbest"))
+            for answer, values in self.judging.judged(self.classifier, X)
         ]
         if "votes" in asked:
             found = [answer | {"votes": self._explained(x)["votes"]} for answer, x in zip(found, X, strict=True)]
@@ -185,9 +188,9 @@ class Classifying:
     def _read(self, item: Item) -> dict:
         """Attributes by name, or candidates with theirs."""
         if item.key == "candidates":
-            return {c: judging.summed_attributes(f, f"candidate {c!r}") for c, f in item.value.items()}
+            return {c: self.judging.summed_attributes(f, f"candidate {c!r}") for c, f in item.value.items()}
         features = distinct_words(item.value) if item.key == "text" else item.value
-        return judging.summed_attributes(features, f'"{item.key}"')
+        return self.judging.summed_attributes(features, f'"{item.key}"')
 
 
 class Parsing:
