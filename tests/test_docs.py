@@ -37,6 +37,7 @@ COMMANDS = {
     "docs/notebooks.md": 0,
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
+    "docs/reference/structures.md": 0,
     "docs/scale.md": 6,
     "docs/serving.md": 3,
     "docs/spacy.md": 4,
