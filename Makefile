@@ -72,6 +72,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/scaling.py --output docs/benchmarks
 	$(BIN)/python benchmarks/criteria.py --output docs/benchmarks
 	$(BIN)/python benchmarks/defaults.py --output docs/benchmarks
+	$(BIN)/python benchmarks/annotate.py --output docs/benchmarks
 	$(BIN)/python benchmarks/maxent.py --output docs/benchmarks
 	$(BIN)/python benchmarks/lattices.py --output docs/benchmarks
 	$(BIN)/python benchmarks/forests.py --output docs/benchmarks

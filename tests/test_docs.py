@@ -32,6 +32,7 @@ COMMANDS = {
     "docs/formats.md": 8,
     "docs/howto.md": 0,
     "docs/index.md": 3,
+    "docs/inspector.md": 3,
     "docs/language-models.md": 10,
     "docs/moving.md": 19,
     "docs/notebooks.md": 0,

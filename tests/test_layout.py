@@ -37,6 +37,8 @@ FOLDERS = [
     "estimators",
     "serve",
     "spacy",
+    "inspection",
+    "annotate",
     "demo",
     "reproduce",
     "cli",

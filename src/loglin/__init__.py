@@ -21,8 +21,10 @@ The way of the data; a folder imports only those above it (docs/architecture.md)
     training        problem, criterion → trained model
     drawing         trees, lattices, explanations, models … → text, SVG, HTML, figures
     estimators      the face for Python
-    serve           estimators → answers over HTTP
+    serve           estimators → answers over HTTP; the pages
     spacy           a component of spaCy's pipelines
+    inspection      what is in a model, and its mistakes → a page
+    annotate        text, a person, a model that learns → labels
     demo, reproduce a built-in corpus; published tables
     cli             the face for the shell
 

@@ -24,15 +24,27 @@ from loglin.errors import LoglinError
     "dog/NN; so are attributes, if the model looks at those.",
 )
 @click.option("--position", type=int, help="Token to explain, from 0; default the least certain one.")
+@click.option("--html", metavar="FILE", help="Write a page that shows the model and works without a service.")
+@click.option("--eval", "compare", metavar="FILE", help="With --html, of a tagger: its mistakes on this labelled file.")
+@click.option("--example", multiple=True, metavar="TEXT", help="With --html, of a tagger: a text to show; repeatable.")
 @click.option("--verify", is_flag=True, help="Say whether the file is as it was written, and end.")
 @shared.as_json
-def inspect_command(model, top, label, explain, position, verify, as_json) -> None:
+def inspect_command(model, top, label, explain, position, html, compare, example, verify, as_json) -> None:
     """Show what is in MODEL: labels, templates, sizes, the strongest weights, how it was trained."""
     from loglin.models import kinds
 
     if position is not None and explain is None:
         raise click.UsageError("--position goes with --explain")
+    if (compare or example) and not html:
+        raise click.UsageError("--eval and --example go with --html")
+    if compare and example:
+        raise click.UsageError("--eval shows the sentences of its file; leave out --example")
     trained = kinds.load(model)
+    if html:
+        from loglin.cli.reporting import write_report
+
+        write_report(trained, model, html, compare, example)
+        return
     if verify:
         shared.show(*verified(model), as_json)
         return

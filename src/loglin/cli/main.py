@@ -36,6 +36,7 @@ _COMMANDS = {
     "reproduce": ("reproducing", "Make published tables with this library."),
     "serve": ("serving", "Answer requests over HTTP, with a page that shows what models say."),
     "compile": ("compiling", "Compile ahead of time what would be compiled when first used."),
+    "annotate": ("annotating", "Label text in the browser while a model learns."),
     "demo": ("demo", "Train, evaluate and explain a model on a built-in corpus."),
 }
 

@@ -56,6 +56,7 @@ def serve_command(models, host, port, token, token_file, max_body, max_tokens, m
     begun. docs/serving.md has all paths.
     """
     require_extra()
+    from loglin.inspection.routes import with_contents
     from loglin.serve.app import application, with_page
     from loglin.serve.limits import Limits
     from loglin.serve.server import address_of, listening, run
@@ -72,7 +73,7 @@ def serve_command(models, host, port, token, token_file, max_body, max_tokens, m
         print(f"{one.name} answers /{one.current.verb}")
     print(f"listening on {address_of(sock)}", flush=True)
     interrupts.release()
-    run(with_page(application(served, limits, secret)), sock, limits)
+    run(with_page(with_contents(application(served, limits, secret))), sock, limits)
 
 
 def require_extra() -> None:

@@ -208,6 +208,10 @@ class FittedTagger(Estimator):
             for s, spans, some in zip(given, places, found, strict=True)
         ]
 
+    def prepared(self, X: Iterable, vectors: Any = None) -> tuple[Decoder, Design]:
+        """The decoder, and sentences as it takes them, for what their structures answer: ``decoder.chains(design)``."""
+        return self._ready(X, vectors)[:2]
+
     def explain(self, sentence: Sequence, position: int, vectors: Any = None) -> Explanation:
         """The votes of every active feature for every label at one token, largest first."""
         decoder, design, sentences = self._ready([sentence], _of_one(vectors))

@@ -30,6 +30,7 @@ class Answering(Protocol):
     options: ClassVar[Mapping[str, Option]]
     explaining: ClassVar[Mapping[str, Option]]  # options of /explain
     keys: Sequence[str]  # what an item may be given as
+    trained: Any  # the model of the file
 
     def answers(self, items: list[Item], asked: Mapping[str, Any]) -> list[Answer]:
         """The answer of every item."""
@@ -48,6 +49,7 @@ def answering(path: str, name: str, limits: Limits, threads: int | None = 1) -> 
         found: Answering = _WAYS[model.kind.face](model, name, limits, threads)
     except LoglinError as error:
         raise LoglinError(str(error).replace(str(path), name)) from None
+    found.trained = model
     with suppress(LoglinError, Refusal):  # a first answer, so that nothing is left to be laid out; not all read text
         found.answers([Item(found.keys[0], _WARM[found.keys[0]])], {})
     return found
@@ -61,6 +63,7 @@ class Tagging:
 
     verb = "tag"
     keys: Sequence[str] = ("text", "tokens")
+    trained: Any = None
     options: ClassVar[Mapping[str, Option]] = {"entities": FLAG, "marginals": FLAG, "nbest": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"position": POSITION}
 
@@ -152,6 +155,7 @@ class Classifying:
     """A classifier, or a ranking of candidates."""
 
     verb = "classify"
+    trained: Any = None
     options: ClassVar[Mapping[str, Option]] = {"nbest": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {}
 
@@ -198,6 +202,7 @@ class Parsing:
 
     verb = "parse"
     keys: Sequence[str] = ("text", "tokens")
+    trained: Any = None
     options: ClassVar[Mapping[str, Option]] = {"nbest": COUNT, "probabilities": FLAG, "max_recall": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"span": SPAN}
 
@@ -253,6 +258,7 @@ class Predicting:
 
     verb = "next"
     keys: Sequence[str] = ("text", "tokens")
+    trained: Any = None
     options: ClassVar[Mapping[str, Option]] = {"k": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"word": WORD}
 
