@@ -27,10 +27,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fuzz import calls, commands, models, prepared, structures, templates, texts
+from fuzz import calls, commands, foreign, models, prepared, structures, templates, texts
 from loglin.errors import LoglinError
 
-KINDS = texts.KINDS | templates.KINDS | commands.KINDS | calls.KINDS | structures.KINDS | models.KINDS
+KINDS = texts.KINDS | templates.KINDS | commands.KINDS | calls.KINDS | structures.KINDS | models.KINDS | foreign.KINDS
 SECONDS = 10  # of a case
 MEMORY = 4 << 30  # bytes beyond those of the process that is forked
 AT_ONCE = 2000  # cases of a process

@@ -114,3 +114,13 @@ def test_damaged_files_are_refused_or_sane(tmp_path):
         assert [len(y) for y in tagger.predict(texts)] == [len(sentence) for sentence in texts]
     assert len(messages) > 150
     assert not [message for message in messages if "\n" in message]
+
+
+def test_a_small_file_takes_no_large_memory(tmp_path):
+    n = 30_000
+    model = Tagger().fit([[["a"]]], [["x"]]).model_
+    model.labels = [f"l{i}" for i in range(n)]
+    model.index.n_labels = n
+    foreign.export(model, "crfsuite", tmp_path / "m")
+    with pytest.raises(LoglinError, match="30,000 labels, too many for its size"):
+        foreign.load(tmp_path / "m")

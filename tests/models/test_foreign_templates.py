@@ -144,3 +144,35 @@ def test_mistakes_are_one_sentence(tmp_path):
         foreign.loads(chinese)
     again = Tagger.from_model(foreign.loads(chinese, encoding="gb18030", columns=3))
     assert again.predict(sentences()) == labels_of("plain")
+
+
+def with_pattern(old: str, new: str) -> bytes:
+    """The maximum-entropy model with another pattern in the place of one."""
+    content = (PEERS / "maxent.wapiti").read_bytes()
+    before, after = (f"{len(pattern)}:{pattern},\n".encode() for pattern in (old, new))
+    assert before in content
+    return content.replace(before, after)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word"),
+    [("u:w=%x[@1,0]", "needs a row and a column"), ("u:w=%x[-010,0]", "octal"), ("q:w=%x[0,0]", "none of u, b and")],
+)
+def test_patterns_that_are_not_known_here_are_refused(pattern, word):
+    with pytest.raises(LoglinError, match=word):
+        foreign.loads(with_pattern("u:w=%x[0,0]", pattern))
+
+
+def test_old_files_of_wapiti_say_no_type():
+    content = (PEERS / "crf.wapiti").read_bytes()
+    assert content.startswith(b"#mdl#2#")
+    old = content.replace(b"#mdl#2#", b"#mdl#", 1).replace(b"#rdr#5/1/0", b"#rdr#5/1", 1)
+    assert Tagger.from_model(foreign.loads(old)).predict(sentences()) == labels_of("crf")
+
+
+def test_a_string_that_can_be_read_in_two_ways_is_known_in_both():
+    """3/4 before g is U02:3/4/g, and so is 3 before 4/g, for CRF++ as for us."""
+    tagger = Tagger.from_model(foreign.load(PEERS / "plain.crfpp", columns=3))
+    for words in (("3/4", "g"), ("3", "4/g")):
+        votes = tagger.explain([(word, "Q") for word in words], 1).votes
+        assert "U02:3/4/g" in [vote.feature for vote in votes], words

@@ -29,8 +29,8 @@ from loglin.threads import Threads, chunks_by_size
 if TYPE_CHECKING:
     from loglin.decoding.chains import Decoder
 
-MOST = 1 << 26  # weights in a table of rows, 512 MB; beyond, attributes are summed weight by weight
-AT_ONCE = 1 << 22  # numbers in the steps of sentences that are searched side by side
+MOST = 1 << 25  # weights in a table of rows, 256 MB; beyond, attributes are summed weight by weight
+AT_ONCE = 1 << 22  # numbers in all different steps, and in those of sentences that are searched side by side
 MOST_LABELS = 100  # beyond, the kernels search
 
 
@@ -84,7 +84,7 @@ class InOrder:
             b = _summed(steps, between, design.bigrams.ids).astype(np.float64)
             out[first:last] = _side_by_side(self.way, offsets, u[:, :L], b)
 
-        share = AT_ONCE // L**2 if steps is not None and len(steps) > 1 else None
+        share = AT_ONCE // L**2 if steps is not None else None
         threads = Threads(decoder.threads if design.n_tokens > 2000 else 1)
         threads.map(chunk, _chunks(design.offsets, share))
         return out
@@ -115,7 +115,7 @@ def _steps(decoder: Decoder, dtype: type[np.floating]) -> np.ndarray | None:
     """Scores of label pairs, (1 + bigram attributes, L, L), those without an attribute first; None: too many."""
     index, L = decoder.index, decoder.index.n_labels
     n = len(index.bigram_ptr) if len(index.bigram_pairs) else 1
-    if n * L * L > MOST:
+    if n * L * L > AT_ONCE:
         return None
     steps = np.zeros((n, L * L), dtype)
     steps[0] = decoder.transitions.reshape(-1)

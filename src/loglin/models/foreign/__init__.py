@@ -19,9 +19,11 @@ from loglin.errors import LoglinError
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 from loglin.models.files import refusing
-from loglin.models.foreign.format import Foreign
+from loglin.models.foreign.format import Foreign, require
 
 HEAD = 256  # bytes by which a format is told
+FREELY = 1 << 24  # label pairs that any model may have,
+PAIRS = 64  # and more, for each byte of its file
 
 
 @cache
@@ -66,6 +68,10 @@ def loads(
         raise LoglinError(f"{source} is no model of {programs}; give a file that one of these programs has written")
     with refusing(source, f"is no model of {form.program} or is damaged", "copy it again or train it again"):
         model = form.read(content, encoding)
+        pairs = len(model.labels) ** 2  # which a tagger holds, whatever the file has
+        require(
+            pairs <= max(FREELY, PAIRS * len(content)), f"it has {len(model.labels):,} labels, too many for its size"
+        )
     record = {"imported": form.program} | model.record
     if isinstance(model.extractor, TemplateExtractor):
         record |= {"columns": _columns(model.extractor.templates.columns, columns, source), "label_column": -1}

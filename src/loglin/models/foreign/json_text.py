@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +25,7 @@ class Json(Foreign):
         for part, there in parts.items():
             if there is not None:
                 raise LoglinError(f"the model has {part}, and JSON holds weights alone; train one without")
-        yield json.dumps(_value(model), ensure_ascii=False, indent=0, default=str).encode("utf-8", "surrogatepass")
+        yield json.dumps(_value(model), ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
         yield b"\n"
 
 
@@ -33,39 +34,34 @@ FORMAT = Json()
 
 def _value(model: Model) -> dict[str, Any]:
     """What the file says: every weight that is not 0 with the labels that it is about."""
-    index, labels, L = model.index, model.outcomes, model.index.n_labels
-    unigrams, bigrams, pairs, triples = (part.astype(np.float64) for part in index.split(model.weights))
+    index, labels = model.index, model.outcomes
+    unigrams, bigrams, pairs, triples = index.split(model.weights)
 
-    def rows(ptr: np.ndarray, codes: np.ndarray, weights: np.ndarray, length: int, names: list[str]) -> list:
-        found = []
-        for a in range(len(ptr) - 1):
-            some = [_row(labels, code, length, L, w) for code, w in _active(codes, weights, ptr[a], ptr[a + 1])]
-            if some:
-                found.append([names[a], some])
-        return found
+    def of_attributes(ptr: np.ndarray, rows: list[list], names: list[str]) -> list:
+        parts = (rows[b:e] for b, e in itertools.pairwise(ptr.tolist()))
+        found = ([name, [row for row in part if row[-1]]] for name, part in zip(names, parts, strict=True))
+        return [one for one in found if one[1]]
 
     templates = getattr(model.extractor, "templates", None)
+    singles, doubles = _rows(labels, index.labels, unigrams, 1), _rows(labels, index.bigram_pairs, bigrams, 2)
     return {
         "kind": model.kind.noun,
         "labels": labels,
         "order": model.order,
         "decoding": model.decoding,
         "template": None if templates is None else list(templates.lines),
-        "attributes": rows(index.ptr, index.labels, unigrams, 1, _names(model, "unigram")),
-        "pair_attributes": rows(index.bigram_ptr, index.bigram_pairs, bigrams, 2, _names(model, "bigram")),
-        "pairs": [_row(labels, c, 2, L, w) for c, w in _active(index.pairs, pairs, 0, len(pairs))],
-        "triples": [_row(labels, c, 3, L, w) for c, w in _active(index.triples, triples, 0, len(triples))],
+        "attributes": of_attributes(index.ptr, singles, _names(model, "unigram")),
+        "pair_attributes": of_attributes(index.bigram_ptr, doubles, _names(model, "bigram")),
+        "pairs": [row for row in _rows(labels, index.pairs, pairs, 2) if row[-1]],
+        "triples": [row for row in _rows(labels, index.triples, triples, 3) if row[-1]],
     }
 
 
-def _active(codes: np.ndarray, weights: np.ndarray, begin: int, end: int) -> Iterable[tuple[int, float]]:
-    pairs = zip(codes[begin:end].tolist(), weights[begin:end].tolist(), strict=True)
-    return [(code, weight) for code, weight in pairs if weight != 0]
-
-
-def _row(labels: list, code: int, length: int, L: int, weight: float) -> list:
-    """The labels that a code stands for, and the weight."""
-    return [*(labels[code // L**p % L] for p in range(length - 1, -1, -1)), weight]
+def _rows(labels: list, codes: np.ndarray, weights: np.ndarray, length: int) -> list[list]:
+    """The labels that every code stands for, and the weight."""
+    powers = [len(labels) ** p for p in reversed(range(length))]
+    columns = [[labels[i] for i in (codes.astype(np.int64) // power % len(labels)).tolist()] for power in powers]
+    return [list(row) for row in zip(*columns, weights.astype(np.float64).tolist(), strict=True)]
 
 
 def _names(model: Model, kind: str) -> list[str]:
