@@ -20,6 +20,7 @@ NOT_KEPT = {
     "callbacks": "functions of the process",
     "dev": "data, of which a model keeps only what they chose",
     "threads": "of the machine",
+    "verbose": "of the process",
     "checkpoint": "a file of the machine",
     "checkpoint_every": "of that file",
 }
@@ -54,7 +55,7 @@ GIVEN = {
         },
         {"max_iter": 7, "tol": 0.1, "certify": True, "seed": 3, "dev_metric": "likelihood", "warm_start": True},
         {"constrain": "bio", "dtype": "float64", "label_weights": {"O": 0.5, "B-NP": 2.0}, "optimizer": "lbfgs"},
-        {"l2": "auto"},
+        {"l2": "auto", "label_weights": "balanced", "vector_l2": 0.5, "vector_scale": True, "tokenizer": "words"},
     ],
     MaxEnt: [
         {"criterion": "margin", "settings": {"loss": "softmax"}, "l1": 0.1, "l2": 2.0, "fit_intercept": False},

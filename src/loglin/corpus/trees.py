@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from loglin.corpus.columns import Corpus, from_sentences
 from loglin.corpus.files import read_text
@@ -98,6 +99,20 @@ class Tree(Shown):
             ends.append(end)
             found.append((node.label, begin, end))
         return found[::-1]
+
+    def to_nltk(self) -> Any:
+        """The same tree as NLTK has it; NLTK must be installed."""
+        try:
+            from nltk.tree import Tree as Node
+        except ImportError:
+            raise LoglinError("trees of NLTK need NLTK; install it") from None
+        built: list = []  # what stands to the right of the node at hand, the nearest one last
+        for node in reversed(self.nodes()):
+            n = len(node.children)
+            below = built[: -n - 1 : -1] if n else [node.word]
+            del built[len(built) - n :]
+            built.append(Node(node.label, below))
+        return built[0]
 
     def __str__(self) -> str:
         return _one_line(self)

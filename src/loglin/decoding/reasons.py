@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from loglin.corpus.shown import Shown
@@ -38,6 +38,10 @@ class Entity:
         """The entity with its place in the raw text whose tokens have these places."""
         begin, end = spans[self.start][0], spans[self.stop - 1][1]
         return replace(self, text=text[begin:end], start_char=begin, end_char=end)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields that are known, as numbers and strings that ``json`` can write."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)

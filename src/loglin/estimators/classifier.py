@@ -20,10 +20,12 @@ from loglin.errors import LoglinError
 from loglin.estimators.framed import examples
 from loglin.estimators.given import are_texts, candidates_of, classes_of, described, examples_of, listed
 from loglin.estimators.parameters import by_label, page_of_estimator, training_record
+from loglin.estimators.pickled import Pickled
 from loglin.features.attributes import INTERCEPT, AttributeExtractor
 from loglin.features.design import Design
 from loglin.features.matrix import MatrixExtractor
 from loglin.models.chain import Model
+from loglin.models.weights import attribute_names, weights_table
 from loglin.optimize.run import check_whole
 from loglin.structures import Local
 
@@ -74,7 +76,7 @@ class Votes(list[Vote]):
         return votes_page(str(label), ranked, rows, [self.scores[y] for y in ranked], chances)
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(Pickled, ClassifierMixin, BaseEstimator):
     """A fitted ``model_`` of independent decisions; subclasses say how it is fitted."""
 
     model_: Model
@@ -249,6 +251,16 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return page_of_estimator(self, self.model_) if hasattr(self, "model_") else super()._html_repr()
 
     # ------------------------------------------------------------------ weights and files
+
+    def weights(self) -> dict[str, list]:
+        """Every weight as columns of a table, attribute, before, label and weight, the largest first."""
+        check_is_fitted(self, "model_")
+        return weights_table(self.model_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the attributes that have weights, the intercept's included."""
+        check_is_fitted(self, "model_")
+        return np.array(attribute_names(self.model_), object)
 
     @property
     def coef_(self) -> np.ndarray:

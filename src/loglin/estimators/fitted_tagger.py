@@ -38,6 +38,16 @@ if TYPE_CHECKING:
 PER_TOKEN = "give a list with the attributes of each token, a list of strings or a dict"
 
 
+class Sequences(list):
+    """The labels of sentences, of which arrays are made as scikit-learn needs them: with a list in every cell."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        found = np.empty(len(self), object)
+        for n, labels in enumerate(self):
+            found[n] = labels
+        return found
+
+
 class FittedTagger(Estimator):
     """A fitted ``model_`` of sequences; ``Tagger`` says how it is fitted."""
 
@@ -152,7 +162,7 @@ class FittedTagger(Estimator):
         decoder, design, _ = self._ready(X, vectors, for_best=True)
         names, cuts = self.classes_, design.offsets.tolist()
         flat = list(map(names.__getitem__, decoder.best(design).tolist()))
-        return [flat[b:e] for b, e in itertools.pairwise(cuts)]
+        return Sequences(flat[b:e] for b, e in itertools.pairwise(cuts))
 
     def predict_frame(self, X: Any, name: str = "predicted") -> Any:
         """A frame of the same library with one more column, the predicted labels: in lists where a row is a sentence.
@@ -296,6 +306,41 @@ class FittedTagger(Estimator):
         _, gold = gold_of_sequences(sequences, np.diff(design.offsets).tolist(), names)
         words = encode_strings([_word(token) for sentence in sentences for token in sentence])
         return Labeled(design, words, gold.codes, names).report(decoder, mapping, marginals)
+
+    # ------------------------------------------------------------------ weights
+
+    def weights(self) -> dict[str, list]:
+        """Every weight as columns of a table, attribute, before, label and weight, the largest first.
+
+        ``pandas.DataFrame(tagger.weights())`` is a frame of them.
+        """
+        from loglin.models.weights import weights_table
+
+        require_fitted(self)
+        return weights_table(self.model_)
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """(attribute, label) → weight."""
+        from loglin.models.weights import state_weights
+
+        require_fitted(self)
+        return state_weights(self.model_)
+
+    @property
+    def transition_features_(self) -> dict[tuple, float]:
+        """(label, following label) → weight; of second order three labels."""
+        from loglin.models.weights import transition_weights
+
+        require_fitted(self)
+        return transition_weights(self.model_)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the attributes that have weights."""
+        from loglin.models.weights import attribute_names
+
+        require_fitted(self)
+        return np.array(attribute_names(self.model_), object)
 
     def score(self, X: Iterable, y: Iterable[Sequence], vectors: Any = None) -> float:
         """F1 of phrases for chunk labels, else accuracy of tokens."""

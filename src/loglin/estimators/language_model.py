@@ -87,6 +87,7 @@ class LanguageModel(WithCriterion, Estimator):
     warm_start : continue from the weights of the last fit.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
+    verbose : show iterations on standard error; the logger "loglin" hears of them in any case.
     """
 
     structure = "history"
@@ -114,6 +115,7 @@ class LanguageModel(WithCriterion, Estimator):
         warm_start: bool = False,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        verbose: bool = False,
     ):
         self.criterion = criterion
         self.features = features
@@ -135,6 +137,7 @@ class LanguageModel(WithCriterion, Estimator):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ training
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from loglin.corpus.frames import Names
 from loglin.corpus.labels import Choices, Gold, LabelSets, gold_of_sequences, plain_labels
@@ -25,6 +25,7 @@ from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, si
 from loglin.estimators.framed import examples_and_classes, table_record
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
+from loglin.estimators.more_data import Given
 from loglin.estimators.parameters import WithCriterion, check_kinds, keeping_state
 from loglin.estimators.sharing import shared
 from loglin.estimators.warn import warn_of_end
@@ -78,13 +79,15 @@ class MaxEnt(WithCriterion, Classifier):
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come. None is 1e-12 where examples
         times classes are fewer than 200,000, which is quick all the same, and 1e-7 for more.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
-    class_weight : {class: weight}.
+    class_weight : {class: weight}, or "balanced": examples / (classes · examples of the class).
     optimizer : as for ``Tagger``.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
+    verbose : show iterations on standard error; the logger "loglin" hears of them in any case.
     """
 
     structure = "local"
+    _given: Given  # by partial_fit
 
     def __init__(
         self,
@@ -110,10 +113,11 @@ class MaxEnt(WithCriterion, Classifier):
         callbacks: Sequence[Callable] | None = None,
         warm_start: bool = False,
         dtype: str = "auto",
-        class_weight: Mapping | None = None,
+        class_weight: Mapping | str | None = None,
         optimizer: str = "auto",
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        verbose: bool = False,
     ):
         self.criterion = criterion
         self.settings = settings
@@ -140,6 +144,7 @@ class MaxEnt(WithCriterion, Classifier):
         self.optimizer = optimizer
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ training
 
@@ -166,6 +171,7 @@ class MaxEnt(WithCriterion, Classifier):
         """
         check_kinds(self)
         shards = {"work_dir": work_dir, "memory": memory, "client": client}
+        self.__dict__.pop("_given", None)
         start = getattr(start, "model_", start)
         X, y, names = examples_and_classes(X, y)
         if sample_weight is not None:
@@ -215,6 +221,31 @@ class MaxEnt(WithCriterion, Classifier):
             chosen = self._out_of_fold(X, y, sample_weight) if self.threshold == "out-of-fold" else self.threshold
             decoding = self.model_.decoding | {"threshold": checked_threshold(chosen)}
             self._adopt(replace(self.model_, decoding=decoding))
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence | None = None, sample_weight: Sequence[float] | None = None
+    ) -> Self:
+        """Learn from more examples; attributes and classes may be new, and ``classes`` need not be told.
+
+        What is optimized is the objective of ``fit`` on all examples that ``partial_fit`` was given, which are kept,
+        and training begins with the weights so far. After ``fit`` or ``load``, whose examples are not kept, the first
+        call begins with their weights, and what is optimized is the objective on the new examples alone.
+        """
+        if self.features is not None:
+            raise LoglinError("features of (x, y) are not learnt in parts; give all examples to fit")
+        X, y, names = examples_and_classes(X, y)
+        if is_matrix(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=not hasattr(self, "_given"))
+        else:
+            X = examples_of(X)
+        given = Given(X, listed(y, "y", SETS), None if sample_weight is None else np.asarray(sample_weight, float))
+        if classes is not None and not self.multi_label and (unknown := set(given.y) - set(classes)):
+            raise LoglinError(f"y has the class {next(iter(unknown))!r}, which is none of classes; add it")
+        given = self._given.joined(given) if hasattr(self, "_given") else given
+        self.fit(given.X, given.y, given.weight, start=getattr(self, "model_", None))  # type: ignore[arg-type]
+        self.model_.record |= table_record(names)
+        self._given = given
         return self
 
     def _train(

@@ -139,7 +139,7 @@ class NaiveBayes(Classifier):
         if model.record.get("criterion") not in criteria("joint"):
             raise LoglinError("this model is no naive Bayes model; open it with loglin.load")
         self = super().from_model(model, threads)
-        self.class_prior = by_label(self.class_prior, model.labels)
+        self.class_prior = by_label(self.class_prior, model.labels)  # type: ignore[assignment]
         return self
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:

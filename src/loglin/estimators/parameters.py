@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from loglin.errors import LoglinError
+from loglin.estimators.pickled import Pickled
 
 if TYPE_CHECKING:
     from loglin.criteria.criterion import Criterion
@@ -24,14 +25,23 @@ if TYPE_CHECKING:
 PREFIX = "criterion__"  # of a setting, as scikit-learn writes nested parameters
 LONGEST = 80  # characters of a parameter
 CHECKPOINT = ("checkpoint", "checkpoint_every")
-UNSAVED = ("callbacks", "dev", "features", "threads", *CHECKPOINT)  # functions, data, and what is of the machine
+UNSAVED = (
+    "callbacks",
+    "dev",
+    "features",
+    "threads",
+    "verbose",
+    *CHECKPOINT,
+)  # functions, data, and what is of the machine
 
 
-class Estimator:
+class Estimator(Pickled):
     """What scikit-learn asks of an estimator: parameters, tags, a short form; it is imported when it asks.
 
     ``loglin train`` goes through estimators too, and importing scikit-learn would take it a second.
     """
+
+    _metadata_request: Any  # of scikit-learn, once something is asked for
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
@@ -45,6 +55,23 @@ class Estimator:
 
         return BaseEstimator.__sklearn_tags__(self)  # type: ignore[arg-type]
 
+    def get_metadata_routing(self) -> Any:
+        """Which data scikit-learn hands on to ``fit``: sample_weight, if ``set_fit_request`` has asked for it."""
+        return getattr(self, "_metadata_request", None) or self._fit_request(None)
+
+    def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self:
+        """Ask for sample_weight where scikit-learn routes metadata: True, False, or the name it has there."""
+        self._metadata_request = self._fit_request(sample_weight)  # which clone copies
+        return self
+
+    def _fit_request(self, sample_weight: bool | str | None) -> Any:
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        if "sample_weight" in inspect.signature(self.fit).parameters:  # type: ignore[attr-defined]
+            request.fit.add_request(param="sample_weight", alias=sample_weight)
+        return request
+
     @property
     def training_(self) -> TrainingRecord:
         """How the model was trained: numbers, why training stopped, and the history of iterations."""
@@ -56,11 +83,6 @@ class Estimator:
         from loglin.drawing.plots import plot_training
 
         return plot_training(self.training_, ax)
-
-    @property
-    def _whole_model(self) -> Any:
-        """The model with the record of its training."""
-        return self.model_  # type: ignore[attr-defined]
 
     def _repr_html_(self) -> str:
         return page_of_estimator(self, self._whole_model if hasattr(self, "model_") else None)
@@ -196,6 +218,8 @@ class WithCriterion:
     optimizer: str
     callbacks: Sequence[Callable] | None
     threads: int | None
+    verbose: bool
+    _progress: list[Callable]
 
     def chosen_criterion(self) -> Criterion:
         """The criterion as an object, with all settings."""
@@ -252,11 +276,23 @@ class WithCriterion:
         check_optimizer(self.optimizer, chosen, l1)
         check_threads(self.threads)
         most = chosen.defaults.max_iter if max_iter is None else max_iter
+        self._progress = self._new_progress(given.get("tol", 0.0))
         return Run(self.optimizer, most, reporter=Reporter(self._call, checkpoint=opened(self)), **given)
 
     def _call(self, iteration: Iteration, learned: Any) -> None:
-        for callback in self.callbacks or ():
+        from loglin.estimators.warn import log_iteration
+
+        log_iteration(iteration)
+        for callback in (*(self.callbacks or ()), *self._progress):
             callback(iteration)
+
+    def _new_progress(self, tol: float) -> list[Callable]:
+        """What ``verbose`` asks for: a bar in a terminal or a notebook, else a line a second."""
+        if not self.verbose:
+            return []
+        from loglin.drawing.progress import Progress
+
+        return [Progress(tol)]
 
     # ------------------------------------------------------------------ files
 
@@ -308,8 +344,10 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool) else type(value).__name__
 
 
-def by_label(given: Any, labels: Sequence) -> dict | None:
-    """A mapping from labels that a file has kept under their text."""
+def by_label(given: Any, labels: Sequence) -> dict | str | None:
+    """A mapping from labels that a file has kept under their text; a word as it is."""
+    if isinstance(given, str):
+        return given
     if not isinstance(given, Mapping):
         return None
     return {label: given[str(label)] for label in labels if str(label) in given}

@@ -18,7 +18,7 @@ from loglin.estimators.given import again, listed
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
 from loglin.estimators.sharing import shared
 from loglin.estimators.warn import warn_of_end
-from loglin.evaluation.trees import evaluate_trees
+from loglin.evaluation.trees import ParseReport, evaluate_trees
 from loglin.features.read import NAMED_GRAMMARS
 from loglin.generative.pcfg import PCFG
 from loglin.grammars.transforms import TreeCoder
@@ -63,6 +63,7 @@ class Parser(WithCriterion, Estimator):
     callbacks : functions called with every ``Iteration``.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
+    verbose : show iterations on standard error; the logger "loglin" hears of them in any case.
     """
 
     structure = "forest"
@@ -92,6 +93,7 @@ class Parser(WithCriterion, Estimator):
         warm_start: bool = False,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        verbose: bool = False,
     ):
         self.criterion = criterion
         self.template = template
@@ -115,6 +117,7 @@ class Parser(WithCriterion, Estimator):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ training
 
@@ -255,13 +258,22 @@ class Parser(WithCriterion, Estimator):
         check_whole("seed", chosen, 0, LARGEST_SEED)
         return self.decoder_.sample(sentence, n, np.random.default_rng(chosen))
 
-    def score(self, trees: Iterable[Tree | str], y: Any = None) -> float:
-        """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""
+    def evaluate(self, trees: Iterable[Tree | str], **how: Any) -> ParseReport:
+        """How the best trees of these trees' sentences compare with them, as evalb counts, and as ``how`` says.
+
+        ``how`` is what ``loglin.evaluation.trees.evaluate_trees`` takes, such as max_length=40.
+        """
         require_fitted(self)
         gold = [g for g in map(self._gold, as_trees(trees)) if g is not None]
         if not gold:
             raise LoglinError("there are no trees to compare with; give at least one")
-        return evaluate_trees(gold, self.predict([tree.words() for tree in gold])).f1
+        parses = self.parse([tree.words() for tree in gold])
+        found = [parse.tree for parse in parses]
+        return evaluate_trees(gold, found, complete=[parse.complete for parse in parses], **how)
+
+    def score(self, trees: Iterable[Tree | str], y: Any = None) -> float:
+        """Labelled F1 of the best trees of these trees' sentences, from 0 to 1."""
+        return self.evaluate(trees).f1
 
     def _gold(self, tree: Tree) -> Tree | None:
         coder = self.model_.coder

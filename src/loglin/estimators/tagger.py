@@ -9,6 +9,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.frames import Names
 from loglin.corpus.tokenizing import NAMES
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # what trains is imported when something is trained: a tagger
     from loglin.corpus.labels import PartialColumn
     from loglin.corpus.shards import Source
     from loglin.criteria.criterion import Criterion
+    from loglin.estimators.more_data import Given
     from loglin.optimize.run import Run
     from loglin.problems.chains import ChainProblem
     from loglin.training.held_out import HeldOutLabels
@@ -76,14 +79,17 @@ class Tagger(WithCriterion, FittedTagger):
     warm_start : continue from the weights of the last fit.
     constrain : "bio", "iobes", …: predict legal label sequences only.
     dtype : "auto", "float32" or "float64".
-    label_weights : {label: weight}; a sentence counts as the mean weight of its labels.
+    label_weights : {label: weight}, or "balanced", the rarer the heavier; a sentence counts as the mean
+        weight of its labels.
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
+    verbose : show iterations on standard error; the logger "loglin" hears of them in any case.
     tokenizer : "words", "whitespace", "characters", or a function from a text to its tokens: sentences may then be raw
         text, and entities say which characters they are (docs/serving.md). Files keep its name, but no function.
     """
 
     structure = "chain"
+    _given: Given  # by partial_fit
 
     def __init__(
         self,
@@ -111,12 +117,13 @@ class Tagger(WithCriterion, FittedTagger):
         warm_start: bool = False,
         constrain: str | None = None,
         dtype: str = "auto",
-        label_weights: Mapping | None = None,
+        label_weights: Mapping | str | None = None,
         settings: Mapping | None = None,
         optimizer: str = "auto",
         neighborhood: Any = None,
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
+        verbose: bool = False,
         vector_l2: float | None = None,
         vector_scale: bool = False,
         tokenizer: Any = None,
@@ -150,6 +157,7 @@ class Tagger(WithCriterion, FittedTagger):
         self.neighborhood = neighborhood
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
+        self.verbose = verbose
         self.vector_l2 = vector_l2
         self.vector_scale = vector_scale
         self.tokenizer = tokenizer
@@ -228,6 +236,7 @@ class Tagger(WithCriterion, FittedTagger):
         from loglin.problems.penalties import numbers_of
 
         self.check()
+        self.__dict__.pop("_given", None)
         chosen = self.chosen_criterion()
         run = self._new_run(chosen)
         start = getattr(start, "model_", start)
@@ -246,6 +255,33 @@ class Tagger(WithCriterion, FittedTagger):
         data = X, y, sample_weight, vectors_of(vectors, offsets_of(X), None)
         with holding_out(self, X_dev, y_dev, names, vectors_dev):
             return self._fit_in_memory(*data, chosen, run, start, table_record(names))
+
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Sequence[float] | None = None, **frame: str | Sequence[str]
+    ) -> Tagger:
+        """Learn from more sentences; labels and words may be new.
+
+        What is optimized is the objective of ``fit`` on all sentences that ``partial_fit`` was given, which are kept,
+        and training begins with the weights so far: the model is that of one ``fit`` on all of them, sooner. After
+        ``fit`` or ``load``, whose sentences are not kept, the first call begins with their weights, and what is
+        optimized is the objective on the new sentences alone. ``frame`` is columns and sentence, as for ``fit``.
+        """
+        from loglin.estimators.more_data import Given
+
+        names = Names.of(frame.pop("columns", None), None, frame.pop("sentence", None))
+        if frame:
+            raise LoglinError(f"partial_fit takes no {next(iter(frame))}; give it to fit")
+        X, y, names_found = sentences_and_labels(X, y, names)
+        X, y = self.sentences_of(X), label_sequences(y)
+        if isinstance(X, Corpus) or not isinstance(y, list):
+            raise LoglinError("partial_fit takes sentences and their labels as lists or as a frame; give these")
+        given = Given(X, y, None if sample_weight is None else np.asarray(sample_weight, float))
+        given = self._given.joined(given) if hasattr(self, "_given") else given
+        start = None if self.chosen_criterion().counts else getattr(self, "model_", None)
+        self.fit(given.X, given.y, given.weight, start)  # type: ignore[arg-type]
+        self.model_.record |= table_record(names_found)
+        self._given = given
+        return self
 
     def _fit_in_memory(
         self,

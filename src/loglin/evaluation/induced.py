@@ -54,6 +54,9 @@ class TaggingReport(Shown):
         """Every field, as numbers, strings, lists and objects that `json` can write."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        return self.report()
+
     def report(self, words: int = 0) -> str:
         """The text that people read: one score per line, then the mapping, then the most frequent errors."""
         lines = [f"processed {self.tokens} tokens" + (f", mapped {self.mapping}" if self.mapping != "none" else "")]

@@ -51,6 +51,9 @@ class Evaluation(Shown):
         """Every field, as numbers and strings that `json` can write."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        return self.report()
+
     def report(self) -> str:
         """The text that conlleval prints, with the support added to each line of a type.
 

@@ -122,6 +122,9 @@ class ParseReport(Shown):
         """Every field but the scores of single sentences, as `json` can write it."""
         return {name: value for name, value in asdict(replace(self, scores=())).items() if name != "scores"}
 
+    def __str__(self) -> str:
+        return self.report()
+
     def report(self, by_label: bool = False, by_length: bool = False) -> str:
         """The text that people read: one score per line, in percent, then what cannot be compared, then tables."""
         low, high = self.interval

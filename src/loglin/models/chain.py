@@ -86,6 +86,10 @@ class Model(Shown):
 
     def save(self, path: str | os.PathLike, half: bool = False) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
+        save(path, self.to_section(half))
+
+    def to_section(self, half: bool = False) -> Section:
+        """The model as a file has it."""
         weights = self.weights.astype(np.float16) if half else self.weights
         if half and not np.isfinite(weights).all():
             raise LoglinError("a weight is too large for half precision (65504); save without --half")
@@ -104,7 +108,7 @@ class Model(Shown):
         for name, part in (("base", self.base), ("dictionary", self.dictionary), ("vectors", self.vectors)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
-        save(path, section)
+        return section
 
     def _version(self) -> int:
         """The least that a reader must know."""

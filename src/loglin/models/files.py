@@ -41,7 +41,12 @@ _DIGITS = slice(8 + len(_BEGIN), 8 + len(_BEGIN) + len(_ZEROS))  # where a file 
 
 def write(path: str | os.PathLike, model: Section) -> None:
     """Write a section as it is, see ``kinds.save``; on failure an older file of that name is left as it was."""
-    write_atomically(path, _pieces(manifest_text(model), model.arrays))
+    write_atomically(path, pieces(model))
+
+
+def pieces(model: Section) -> list[Buffer]:
+    """The parts of a file with a section as it is."""
+    return _pieces(manifest_text(model), model.arrays)
 
 
 def manifest_text(model: Section) -> str:
@@ -84,7 +89,11 @@ def read(path: str | os.PathLike, mapped: bool = True) -> Section:
 
     Without ``mapped`` they are copied, so that whatever is written into the file later does not change them.
     """
-    memory = _opened(path, mapped)
+    return parsed_file(_opened(path, mapped), path)
+
+
+def parsed_file(memory: mmap.mmap | bytearray, path: str | os.PathLike) -> Section:
+    """The sections in the bytes of a file; ``path`` is what messages call it."""
     with refusing(path, "is no loglin model or is damaged"):
         length = int.from_bytes(memory[:8], "little")
         if length > min(len(memory) - 8, LONGEST_HEADER):

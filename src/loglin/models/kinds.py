@@ -97,3 +97,15 @@ def save(path: str | os.PathLike, section: Section) -> None:
         as_written = Section(files.parsed(files.manifest_text(section)), section.arrays)
         KINDS[as_written.choice("task", KINDS)].read(as_written)
     files.write(path, section)
+
+
+def dumped(section: Section) -> bytes:
+    """What ``save`` would write, as bytes."""
+    return b"".join(files.pieces(section))
+
+
+def loads(content: bytes, name: str = "the pickle") -> Any:
+    """The model in the bytes of a file, checked as ``load`` does."""
+    section = files.parsed_file(bytearray(content), name)
+    with files.refusing(name):
+        return KINDS[section.choice("task", KINDS)].read(section)

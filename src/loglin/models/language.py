@@ -49,6 +49,10 @@ class PredictorModel(Shown):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
+        save(path, self.to_section())
+
+    def to_section(self) -> Section:
+        """The model as a file has it."""
         header = {"version": files.VERSION, "task": self.kind.name, "record": self.record}
         section = Section(header, of_vocabulary("words", self.predictor.words.names))
         model = self.predictor
@@ -60,7 +64,7 @@ class PredictorModel(Shown):
         elif isinstance(model, NextWordModel):
             section = section.with_part("histories", model.extractor.to_section())
             section.arrays["weights"] = model.weights
-        save(path, section)
+        return section
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> PredictorModel:

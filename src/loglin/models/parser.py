@@ -79,6 +79,10 @@ class ParserModel(Shown):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model; on failure an older file of that name is left as it was."""
+        save(path, self.to_section())
+
+    def to_section(self) -> Section:
+        """The model as a file has it."""
         g, index = self.grammar, self.index
         header = {
             "version": files.VERSION,
@@ -96,7 +100,7 @@ class ParserModel(Shown):
         for name, part in (("lexicon", self.lexicon), ("tokens", self.tokens), ("spans", self.spans)):
             if part is not None:
                 section = section.with_part(name, part.to_section())
-        save(path, section)
+        return section
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> ParserModel:

@@ -12,6 +12,8 @@ from loglin.errors import LoglinError
 from loglin.features.dictionary import given_dictionary
 from loglin.optimize.run import check_number, check_whole
 
+BALANCED = "balanced"
+
 
 @dataclass(frozen=True)
 class ChainOptions:
@@ -27,7 +29,7 @@ class ChainOptions:
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
     vector_l2: float | None = None  # of the dimensions of vectors; None: l2
     dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
-    label_weights: Mapping | None = None
+    label_weights: Mapping | str | None = None  # "balanced" weighs labels by how rare they are
     instance_weights: Any = field(default=None, repr=False)  # of sentences; checked_weights says what they may be
 
     def __post_init__(self) -> None:
@@ -42,8 +44,11 @@ class ChainOptions:
         except LoglinError as error:
             raise LoglinError(f"{error}, the fewest occurrences") from None
         for name, given in (("weights of labels", self.label_weights), ("variances", self.variances)):
+            if given is self.label_weights and given == BALANCED:
+                continue
             if given is not None and not isinstance(given, Mapping):
-                raise LoglinError(f"{name} are {given!r:.60}; give a dict of numbers")
+                more = ", or balanced" if given is self.label_weights else ""
+                raise LoglinError(f"{name} are {given!r:.60}; give a dict of numbers{more}")
         for name, value in (self.variances or {}).items():
             if not isinstance(value, Real) or not float(value) > 0:
                 raise LoglinError(f"the variance of {name!r} is {value!r}; give a number above 0")

@@ -26,22 +26,29 @@ def instance_weights(design: Design, gold: Any, labels: list, options: ChainOpti
     if options.label_weights:
         if not isinstance(gold, Gold):
             raise LoglinError("weights of classes need one class an example; weigh the examples with sample_weight")
-        unknown = [label for label in options.label_weights if label not in labels]
+        given = options.label_weights
+        told = _balanced(gold, labels) if isinstance(given, str) else given
+        unknown = [label for label in told if label not in labels]
         if unknown:
             raise LoglinError(f"label_weights names {unknown[0]!r}, which is no label of the data")
         if not (gold.codes >= 0).any():
             raise LoglinError("label_weights weigh labelled sentences, but no token has a certain label; leave it out")
-        wrong = [
-            (y, w) for y, w in options.label_weights.items() if not isinstance(w, Real) or not 0 <= float(w) < np.inf
-        ]
+        wrong = [(y, w) for y, w in told.items() if not isinstance(w, Real) or not 0 <= float(w) < np.inf]
         if wrong:
             raise LoglinError(f"label_weights gives {wrong[0][0]!r} {wrong[0][1]!r}; give numbers of at least 0")
-        by_label = np.array([float(options.label_weights.get(label, 1.0)) for label in labels])
+        by_label = np.array([float(told.get(label, 1.0)) for label in labels])
         by_token = np.where(gold.codes >= 0, by_label[np.maximum(gold.codes, 0)], 1.0)
         sums = np.add.reduceat(np.append(by_token, 0.0), np.minimum(design.offsets[:-1], len(by_token)))
         mean = sums / np.maximum(np.diff(design.offsets), 1)
         weight = mean if weight is None else weight * mean
     return weight
+
+
+def _balanced(gold: Gold, labels: list) -> dict:
+    """For every label tokens / (labels · tokens with the label), of those that are certain."""
+    counts = np.bincount(gold.codes[gold.codes >= 0], minlength=len(labels))
+    seen = max(1, int(np.count_nonzero(counts)))
+    return {y: counts.sum() / (seen * n) for y, n in zip(labels, counts.tolist(), strict=True) if n}
 
 
 def checked_weights(given: Any, n: int) -> np.ndarray:
