@@ -35,6 +35,7 @@ FOLDERS = [
     "training",
     "drawing",
     "estimators",
+    "crfsuite",
     "serve",
     "spacy",
     "inspection",

@@ -21,6 +21,7 @@ The way of the data; a folder imports only those above it (docs/architecture.md)
     training        problem, criterion → trained model
     drawing         trees, lattices, explanations, models … → text, SVG, HTML, figures
     estimators      the face for Python
+    crfsuite        the same with the names of python-crfsuite and sklearn-crfsuite
     serve           estimators → answers over HTTP; the pages
     spacy           a component of spaCy's pipelines
     inspection      what is in a model, and its mistakes → a page

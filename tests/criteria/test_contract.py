@@ -226,6 +226,8 @@ ELSEWHERE = {
     ("chain", "hmm"): "generative/test_hmm.py",
     ("chain", "em"): "criteria/test_em.py",
     ("chain", "perceptron"): "objectives/test_criteria.py",
+    ("chain", "passive-aggressive"): "objectives/test_criteria.py",
+    ("chain", "arow"): "objectives/test_criteria.py",
     ("local", "perceptron"): "objectives/test_criteria.py",
     ("joint", "naive-bayes"): "estimators/test_naive_bayes.py",
     ("forest", "crf"): "estimators/test_parser.py",

@@ -228,6 +228,8 @@ def folder(tmp_path):
 GIVEN = {
     "crf": ["init=memm"],
     "perceptron": [],
+    "passive-aggressive": ["slack=squared", "c=0.5", "margin=one"],
+    "arow": ["variance=2", "gamma=0.5"],
     "memm": ["beam=2", "decoding=local"],
     "pseudolikelihood": ["nota=one"],
     "piecewise": ["nota=selected", "threshold=0.1", "iterations=3"],

@@ -14,10 +14,13 @@ from loglin.criteria.registry import criterion as chosen
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Incidence
 from loglin.features.index import build_index
+from loglin.objectives.aggressive import Rule, course
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.objectives.local import Instances, LocalLikelihood
 from loglin.objectives.sentences import local_marginals, scaled_likelihood
 from loglin.objectives.stochastic import StochasticLearner
+from loglin.optimize.checkpoint import Stage
+from loglin.optimize.reporter import Reporter
 from loglin.optimize.run import Run
 from loglin.threads import Threads
 from support.chains import CONDITIONED, PLAIN, classification, known, numbered, parts_of, problem
@@ -217,6 +220,49 @@ def test_perceptron_learns_every_kind_of_feature(order, template):
     # weights − sums / clock, with a change at time t weighing t: the mean of the weights before each sentence,
     # and of those after the last in place of those before the first
     assert found == pytest.approx(total / clock, abs=1e-9)
+
+
+RULES = {
+    "PA": Rule(0.5),
+    "PA-I": Rule(0.0, most=0.05),
+    "PA-II": Rule(0.5, slack=0.7),
+    "AROW": Rule(slack=0.6, variance=1.5, gamma=0.6),
+}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@pytest.mark.parametrize("template", [PLAIN, CONDITIONED], ids=["plain", "conditioned"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_aggressive_learning_moves_every_kind_of_weight(order, template, rule):
+    """Averaged weights against the definition, on feature vectors, the guesses by enumeration."""
+    design, gold, index = problem(2, template=template, order=order, values=True)
+    learner = StochasticLearner(ConditionalLikelihood(design, gold, index, None, np.float64), seed=3)
+    losses = []
+    run = course(learner, rule, settled=False)
+    found = run(2, lambda epoch, loss, weights: losses.append(loss), True, Stage(Reporter()))
+    rng = np.random.default_rng(3)
+    cuts, sentences = design.offsets.tolist(), np.flatnonzero(np.diff(design.offsets) > 0)
+    w, total, expected = np.zeros(index.n_features), np.zeros(index.n_features), []
+    variance = np.full(index.n_features, rule.variance or 1.0)
+    for _ in range(2):
+        lost = 0.0
+        for s in rng.permutation(sentences):
+            total += w
+            guess = oracle.ranked(oracle.chain(*list(parts_of(design, index, w))[s]))[0][0]
+            true = gold.codes[cuts[s] : cuts[s + 1]].tolist()
+            wrong = sum(a != b for a, b in zip(guess, true, strict=True))
+            if not wrong:
+                continue
+            d = counts_of(design, index, s, true) - counts_of(design, index, s, guess)
+            cost = wrong**rule.power - w @ d
+            lost += cost
+            if d @ (variance * d) + rule.slack > 0:
+                w = w + min(rule.most, cost / (d @ (variance * d) + rule.slack)) * variance * d
+            if rule.variance:
+                variance = 1 / (1 / variance + d * d / rule.gamma)
+        expected.append(lost)
+    assert losses == pytest.approx(expected, rel=1e-9)
+    assert found == pytest.approx((total + w) / (1 + 2 * len(sentences)), abs=1e-9)
 
 
 def counts_of(design, index, s: int, labels) -> np.ndarray:

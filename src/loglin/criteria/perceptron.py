@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from loglin.criteria.criterion import Defaults, Way
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EPOCHS = 10
 AVERAGED = flag(True, "keep the average of all weights that were passed through, not the last ones")
+SETTLED = flag(False, "average over max_iter epochs, also over those behind one without a mistake")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Perceptron(Initialized):
     optimizes = False
     gives_probabilities = False
     averaged: bool = AVERAGED
+    settled: bool = SETTLED
 
     def way(self, problem: ChainProblem, run: Run) -> Way:
         import numpy as np
@@ -46,13 +49,13 @@ class Perceptron(Initialized):
             learner = likelihood(problem, np.float32).learner(run.seed)
             if first is not None:
                 learner.reset(first)
-            return epochs(learner.perceptron, self.averaged, run)
+            return epochs(partial(learner.perceptron, settled=self.settled), self.averaged, run)
 
         return Way(solve, problem.model)
 
 
 def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training data") -> Any:
-    """Run perceptron(epochs, report, averaged, stage) to its end; the value is the mistakes of the last epoch.
+    """Run perceptron(epochs, report, averaged, stage) to its end; the value is the last epoch's mistakes, or loss.
 
     It has converged only where an epoch met no mistake: from then on weights would never move.
     """
@@ -66,11 +69,11 @@ def epochs(perceptron: Callable, averaged: bool, run: Run, what: str = "training
         return stage.outcome
     stop = Stop(LIMIT, f"max_iter = {run.max_iter} epochs were done")
 
-    def report(epoch: int, mistakes: int, weights: Callable[[], np.ndarray]) -> bool:
+    def report(epoch: int, mistakes: float, weights: Callable[[], np.ndarray]) -> bool:
         nonlocal stop, mistakes_met
         mistakes_met, asked = float(mistakes), None
         try:
-            found = weights() if reporter.judge is not None else np.empty(0)
+            found = weights() if reporter.judge is not None or reporter.looks else np.empty(0)
             reporter.note(mistakes_met, 0.0, found, epoch, active=0)
         except StopTraining as request:
             asked = request.stop

@@ -48,6 +48,8 @@ def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     check_like(tagger.like)
     _ = tagger.splits
     check_whole("min_count", tagger.min_count, 1)
+    if takes_attributes(tagger.like):
+        check_whole("cutoff", tagger.cutoff, 1)
     options_of(tagger, chosen, None)
     if tagger.like is not None and hides_labels(chosen):
         raise LoglinError(
@@ -97,6 +99,7 @@ def held_out_of(tagger: Tagger, problem: ChainProblem, X: Any, y: Any, vectors: 
 
 def options_of(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float] | None) -> ChainOptions:
     """Penalties, order and features as a tagger's parameters say."""
+    by_value = takes_attributes(tagger.like)
     return ChainOptions(
         l1=tagger.l1,
         l2=first_l2(chosen, tagger.l2),
@@ -104,8 +107,8 @@ def options_of(tagger: Tagger, chosen: Criterion, sample_weight: Sequence[float]
         order=chosen.defaults.order if tagger.order is None else tagger.order,
         all_features=tagger.all_features,
         all_pairs=tagger.all_pairs,
-        by_value=takes_attributes(tagger.like),
-        cutoff=tagger.cutoff,
+        by_value=by_value,
+        cutoff=0 if by_value and tagger.cutoff == 1 else tagger.cutoff,
         dictionary=tagger.dictionary,
         label_weights=tagger.label_weights,
         instance_weights=sample_weight,
@@ -141,7 +144,7 @@ def _new_extractor(
             raise LoglinError(f"like is {tagger.like!r}, which takes templates; give one, or like='crfsuite'")
         if form == ATTRIBUTES:
             warn_of_lists(sentences)  # type: ignore[arg-type]
-        return AttributeExtractor()
+        return AttributeExtractor(zeros=takes_attributes(tagger.like))
     return TemplateExtractor(read_templates(tagger.template, tagger.like, columns))
 
 

@@ -61,6 +61,10 @@ class Incidence:
         ptr = np.concatenate([[0], np.cumsum(keep)])[self.ptr]
         return Incidence(ptr, ids[keep], self.values[keep] if self.values.size else NO_VALUES)
 
+    def without_ones(self) -> Incidence:
+        """The same lists, without values where all of them are 1."""
+        return self if (self.values != 1).any() else Incidence(self.ptr, self.ids)
+
     def select(self, lists: np.ndarray) -> Incidence:
         """The chosen lists, in the order given."""
         lengths = np.diff(self.ptr)[lists]
@@ -139,6 +143,7 @@ class Design:
     heads: Heads | None = None
     corpus: Corpus | None = None  # the columns, for base models, which look at nothing else
     vectors: tuple[Vectors, ...] = ()  # attributes that all tokens have, in neither tokens nor heads
+    silent: Incidence | None = None  # attributes of value 0: they score nothing, but are seen with their labels
 
     @property
     def n_tokens(self) -> int:

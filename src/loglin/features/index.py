@@ -209,6 +209,8 @@ def _attribute_bits(design: Design, possible: np.ndarray, n_labels: int, everyth
         return np.tile(row, (design.n_attributes, 1))
     bits = np.zeros((design.n_attributes, possible.shape[1]), np.uint8)
     kernels.observed_labels(design.tokens.ptr, design.tokens.ids, possible, bits)
+    if design.silent is not None:
+        kernels.observed_labels(design.silent.ptr, design.silent.ids, possible, bits)
     if design.heads is not None:
         attributes = design.heads.attributes
         head_bits = np.zeros((attributes.n_lists, possible.shape[1]), np.uint8)

@@ -364,11 +364,17 @@ class StochasticLearner:
     # ------------------------------------------------------------------ perceptron
 
     def perceptron(
-        self, epochs: int, report: Callable | None = None, averaged: bool = True, stage: Stage | None = None
+        self,
+        epochs: int,
+        report: Callable | None = None,
+        averaged: bool = True,
+        stage: Stage | None = None,
+        settled: bool = False,
     ) -> np.ndarray:
         """Weights of the structured perceptron: their average over all sentences met, or the last ones.
 
-        After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True.
+        After every epoch ``report(epoch, mistakes, weights)`` may end it by returning True. If ``settled``, the average
+        counts the last weights too, and the epochs behind one without a mistake, in which nothing changes.
         """
         cube = self.criterion.log_trigrams(self.weights)
         alone, no_steps = self.criterion.alone, np.zeros((0, 0), np.int32)  # independent decisions among many
@@ -384,12 +390,14 @@ class StochasticLearner:
             stage.save(self.state(cube, *sums) | {"clock": clock, "done": epoch})
             order = self.rng.permutation(self.sentences)
             clock, mistakes = perceptron_epoch(order, text, known, weights, sums, clock, predicted)
+            if mistakes == 0 and settled:
+                clock += len(order) * (epochs - epoch - 1)
 
             def learned(clock=clock) -> np.ndarray:
                 total, last = self.get(sums[:3]), self.get()
                 self.index.split(total)[3][:] = sums.cube.reshape(-1)[self.index.triples]
                 self.index.split(last)[3][:] = cube.reshape(-1)[self.index.triples]
-                return last - total / max(clock, 1.0) if averaged else last
+                return last - total / max(clock + settled, 1.0) if averaged else last
 
             if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break

@@ -48,8 +48,9 @@ class Reporter:
         judge: Judge | None = None,
         parent: Reporter | None = None,
         checkpoint: Checkpoint | None = None,
+        looks: bool = False,  # whether the callback looks at what is learned
     ):
-        self.callback, self.judge, self.parent = callback, judge, parent
+        self.callback, self.judge, self.parent, self.looks = callback, judge, parent, looks
         self.checkpoint: Checkpoint | None = checkpoint if parent is None else parent.checkpoint
         self.iterations: list[Iteration] = []
         self.began = time.perf_counter()

@@ -5,6 +5,7 @@ design, gold labels, options, what the criterion asks for ──► index, weigh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -147,10 +148,10 @@ class ChainProblem:
         self._check_values()
         options = self.options
         index = build_index(self.design, self.gold, self.everything(), self.has_transitions, self.asked_order)
-        least: float = options.cutoff
-        if options.by_value and least == 1:
-            least = 0 if self.design.tokens.values.min(initial=0) < 0 else 1  # CRFsuite leaves out sums below 0
-        if least != 1:
+        least, sure = options.cutoff, 1.0  # what every feature reaches
+        if options.by_value:
+            sure = -math.inf if self.design.tokens.values.min(initial=0) < 0 else 0.0
+        if least > sure:
             from loglin.features.cutoff import cut_off
 
             counted = (replace(self.design, vectors=()), self.gold.allowed(), least)

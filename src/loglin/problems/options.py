@@ -25,7 +25,7 @@ class ChainOptions:
     all_features: bool = False  # weights for all (attribute, label) pairs, not only those seen
     all_pairs: bool = False  # weights for all label pairs, not only those seen
     by_value: bool = False  # features are counted by the sum of their values, as CRFsuite does
-    cutoff: int = 1  # features (attribute and label together) seen less often are left out
+    cutoff: float = 1  # features (attribute and label together) seen less often, or of a smaller sum, are left out
     variances: Mapping | None = None  # pattern of attribute names (or a column) → variance of its Gaussian prior
     vector_l2: float | None = None  # of the dimensions of vectors; None: l2
     dictionary: Any = 0  # what given_dictionary takes; kept as a count, or (label names, TagDictionary)
@@ -40,7 +40,7 @@ class ChainOptions:
         if self.order not in (1, 2):
             raise LoglinError(f"order is {self.order!r}; a chain is of order 1 or 2")
         try:
-            check_whole("cutoff", self.cutoff, 1)
+            check_number("cutoff", self.cutoff) if self.by_value else check_whole("cutoff", self.cutoff, 1)
         except LoglinError as error:
             raise LoglinError(f"{error}, the fewest occurrences") from None
         for name, given in (("weights of labels", self.label_weights), ("variances", self.variances)):
