@@ -48,18 +48,19 @@ class Client(asyncio.Protocol):
         self.ask()
 
     def ask(self) -> None:
-        now = time.perf_counter()
-        if now >= self.load.end:
+        """Send the next request, at once or when it is this connection's turn."""
+        if delay := self.load.delay():
+            asyncio.get_running_loop().call_later(delay, self.send)
+        else:
+            self.send()
+
+    def send(self) -> None:
+        self.began = time.perf_counter()
+        if self.began >= self.load.end:
             self.transport.close()
             return
-        if self.load.gap and now < self.load.turn:
-            asyncio.get_running_loop().call_later(self.load.turn - now, self.ask)
-            self.load.turn += self.load.gap
-            return
-        if self.load.gap:
-            self.load.turn = max(self.load.turn, now - 1) + self.load.gap
         request, self.answers = next(self.load.cases)
-        self.waiting, self.began = True, now
+        self.waiting = True
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -95,6 +96,12 @@ class Load:
         self.models: Counter[int] = Counter()
         self.open, self.done = 0, asyncio.get_running_loop().create_future()
         self.gap, self.turn = 1 / rate if rate else 0.0, time.perf_counter()
+
+    def delay(self) -> float:
+        """How long the next request has to wait, so that there are no more than asked for."""
+        now = time.perf_counter()
+        self.turn = max(self.turn, now) + self.gap
+        return self.turn - now if self.gap else 0.0
 
 
 async def generated(cases: list, port: int, connections: int, seconds: float, rate: float) -> dict[str, Any]:

@@ -41,7 +41,7 @@ COMMANDS = {
     "docs/parsing.md": 19,
     "docs/reference/structures.md": 0,
     "docs/scale.md": 6,
-    "docs/serving.md": 3,
+    "docs/serving.md": 5,
     "docs/spacy.md": 4,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,

@@ -56,3 +56,14 @@ def test_what_does_not_go_together_is_refused(folder):
     assert "goes without --beam" in refusal("tag", "words.model", "raw.txt", "--raw", "--beam", 2)
     assert "leave out --output-dir" in refusal("tag", "words.model", "raw.txt", "--raw", "--output-dir", "out")
     assert "words, whitespace, characters" in refusal("train", "train.txt", "--tokenizer", "auto", "-o", "x.model")
+
+
+def test_parsers_read_raw_lines(folder):
+    Path("trees.mrg").write_text("(S (NP (D the) (N crow)) (V sat))\n(S (NP (N mice)) (V ate))\n" * 3)
+    Path("lines.txt").write_text("the crow sat\n\nmice  ate\n")
+    run("parse-train", "trees.mrg", "--criterion", "pcfg", "--tokenizer", "words", "-o", "p.model", "--quiet")
+    found = run("parse", "p.model", "lines.txt", "--format", "raw")
+    assert found == run("parse", "p.model", "lines.txt", "--format", "text")
+    Path("lines.txt").write_text("mice,ate\n")
+    tree = run("parse", "p.model", "lines.txt", "--format", "raw")
+    assert [word in tree for word in (" mice)", " ,)", " ate)")] == [True] * 3

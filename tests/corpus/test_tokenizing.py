@@ -40,7 +40,7 @@ def test_characters():
     assert tokenizer("characters").tokens("中 e\u0301a🇩🇪👍🏽") == ["中", "e\u0301", "a", "🇩🇪", "👍🏽"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(TEXTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_places_give_the_text_back(name, text):

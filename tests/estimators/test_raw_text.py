@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from loglin import LoglinError, Tagger, load
+from loglin import LoglinError, Parser, Tagger, load
 from loglin.corpus.tokenizing import NAMES, tokenizer
 
 TEXTS = ["Anna Berg lives in Bonn.", "In Rome, Carl sleeps.", "Carl's dog-cart is (not) 1,000 years old"]
@@ -118,3 +118,37 @@ def test_development_data_and_shards_may_be_text(tmp_path):
     assert tagger.predict(TEXTS) == LABELS
     sharded = Tagger(tokenizer="words", threads=1, l2=0.1).fit(TEXTS, LABELS, work_dir=tmp_path / "work")
     assert sharded.predict(TEXTS) == LABELS
+
+
+# ---------------------------------------------------------------------- parsers
+
+TREES = ["(S (NP (D the) (N crow)) (V sat))", "(S (NP (N mice)) (V ate))"]
+
+
+def test_parsers_read_text(tmp_path):
+    parser = Parser("pcfg", tokenizer="words", threads=1).fit(TREES)
+    text, tokens = "the crow ate", ["the", "crow", "ate"]
+    assert parser.predict([text]) == parser.predict([tokens]) == parser.predict((tokens,))
+    assert parser.parse_nbest([text, tokens], 2)[0] == parser.parse_nbest([tokens], 2)[0]
+    assert parser.marginals(text) == parser.marginals(tokens)
+    assert str(parser.explain(text, (0, 2))) == str(parser.explain(tokens, (0, 2)))
+    assert parser.sample(text, 2, seed=1) == parser.sample(tokens, 2, seed=1)
+    assert parser.predict(["the (crow)"])[0].words() == ["the", "-LRB-", "crow", "-RRB-"]
+    parser.save(tmp_path / "p.model")
+    assert load(tmp_path / "p.model").tokenizer == "words"
+    without = Parser.load(tmp_path / "p.model", tokenizer=None).set_params(tokenizer=None)
+    with pytest.raises(LoglinError, match="sentence 0 is the string"):
+        without.predict([text])
+
+
+def test_a_parser_keeps_no_function(tmp_path):
+    parser = Parser("pcfg", tokenizer=halves, threads=1).fit(TREES)
+    parser.save(tmp_path / "p.model")
+    with pytest.raises(LoglinError, match=r"trained with the tokenizer halves.*Parser\.load\(path, tokenizer=halves"):
+        load(tmp_path / "p.model").predict(["mice-ate"])
+    loaded = Parser.load(tmp_path / "p.model", tokenizer=halves)
+    assert loaded.criterion == "pcfg"
+    assert loaded.predict(["mice-ate"]) == parser.predict([["mice", "ate"]])
+    grammar = Parser.from_grammar(parser.pcfg_, tokenizer="words")
+    grammar.save(tmp_path / "g.model")
+    assert (load(tmp_path / "g.model").criterion, load(tmp_path / "g.model").tokenizer) == ("pcfg", "words")

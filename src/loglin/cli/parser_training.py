@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PARAMETERS = (
     *("template", "grammar", "horizontal", "vertical", "max_length", "l1", "l2", "max_iter", "tol", "threads"),
-    *("seed", "neighborhood", "optimizer", "checkpoint"),
+    *("seed", "neighborhood", "optimizer", "checkpoint", "tokenizer"),
 )
 
 
@@ -45,6 +45,7 @@ _PARAMETERS = (
 @training.max_iter("200, of the perceptron 10 epochs")
 @training.tol(1e-3)
 @training.start
+@training.tokenizer
 @training.seed
 @click.option("--save-grammar", metavar="FILE", help="Also write the grammar, to be read and edited.")
 @training.quiet

@@ -49,9 +49,10 @@ memory = click.option(
 @click.option(
     "--format",
     "text_format",
-    type=click.Choice(["auto", "text", "trees"]),
+    type=click.Choice(["auto", "text", "raw", "trees"]),
     default="auto",
-    help="Kind of FILE: text, a sentence a line, or trees, whose words are parsed; auto goes by the name (.mrg or a "
+    help="Kind of FILE: text, a sentence a line, its tokens parted by blanks; raw, a sentence a line, split by the "
+    "model's tokenizer; or trees, whose words are parsed; auto goes by the name (.mrg or a "
     "folder: trees).",
 )
 @memory
@@ -148,15 +149,25 @@ def _span(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def _lines(path: str, text_format: str, encoding: str) -> Iterator[list[tuple[str, list[str]]]]:
+def _lines(parser: Any, path: str, text_format: str, encoding: str) -> Iterator[list[tuple[str, list[str]]]]:
     """Lists of lines with their tokens, none where there is no sentence."""
     from loglin.corpus import plaintext
+    from loglin.corpus.crfsuite import line_blocks
     from loglin.corpus.files import batches
     from loglin.corpus.trees import read_trees
 
     named = os.path.isdir(path) or path.removesuffix(".gz").endswith(".mrg")
     if text_format == "trees" or (text_format == "auto" and named):
         return batches((("", words_of(tree)) for tree in read_trees(path, encoding)), SENTENCES_AT_ONCE)
+    if text_format == "raw":
+        from loglin.corpus.tokenizing import RAW, tokenizer
+
+        splits = parser.splits or tokenizer(RAW)
+        return (
+            part
+            for block in line_blocks(path, encoding, b"\n", tokens=False)
+            for part in batches(((line, splits.tokens(line)) for _, line in block), SENTENCES_AT_ONCE)
+        )
     return plaintext.lines(path, encoding, SENTENCES_AT_ONCE)
 
 
@@ -165,7 +176,7 @@ def _parsed(parser: Any, path: str, text_format: str, encoding: str, asked: _Ask
     from loglin.corpus.trees import without_brackets
 
     numbers = itertools.count(1)
-    for lines in _lines(path, text_format, encoding):
+    for lines in _lines(parser, path, text_format, encoding):
         batch = [(next(numbers), line) for line in lines]
         sentences = [without_brackets(tokens) for _, (_, tokens) in batch if tokens]
         answers = iter(_answers(parser, sentences, asked))

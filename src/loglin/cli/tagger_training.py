@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +26,6 @@ _PARAMETERS = (
     "all_features", "all_pairs", "max_iter", "tol", "certify", "threads", "seed", "dtype", "dev_metric",
     "checkpoint", "vector_l2", "vector_scale", "tokenizer",
 )  # fmt: skip
-
-
-def _tokenizers() -> Iterable[str]:
-    from loglin.corpus.tokenizing import NAMES
-
-    return NAMES
 
 
 @click.command("train")
@@ -90,11 +84,7 @@ def _tokenizers() -> Iterable[str]:
 @click.option("--all-pairs", is_flag=True, help="Weights for all label pairs, not only those seen.")
 @click.option("--partial", is_flag=True, help="The label _ means unknown, A|B one of these.")
 @click.option("--scheme", help="Convert labels first, FROM:TO, such as iob1:iob2.")
-@click.option(
-    "--tokenizer",
-    type=shared.RegistryChoice(_tokenizers),
-    help="How the model splits raw text, for loglin tag --raw and loglin serve; default there: words.",
-)
+@training.tokenizer
 @training.start
 @training.seed
 @click.option(

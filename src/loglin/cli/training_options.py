@@ -52,12 +52,23 @@ def _optimizers() -> dict[str, Any]:
     return optimizers()
 
 
+def _tokenizers() -> dict[str, str]:
+    from loglin.corpus.tokenizing import NAMES
+
+    return NAMES
+
+
 optimizer = click.option(
     "--optimizer",
     type=shared.RegistryChoice(_optimizers),
     default="auto",
     show_default=True,
     help="How weights are found.",
+)
+tokenizer = click.option(
+    "--tokenizer",
+    type=shared.RegistryChoice(_tokenizers),
+    help="How the model splits raw text, for loglin serve and where text is given raw; default there: words.",
 )
 start = click.option("--continue", "start", metavar="MODEL", help="Start from the weights of this model.")
 quiet = click.option("--quiet", is_flag=True, help="No progress.")

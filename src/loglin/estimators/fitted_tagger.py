@@ -10,7 +10,6 @@ import numpy as np
 
 from loglin.corpus.columns import Corpus, encode_strings, from_sentences
 from loglin.corpus.frames import is_frame
-from loglin.corpus.tokenizing import Tokenizer, tokenizer
 from loglin.decoding.chains import ANY, Decoder
 from loglin.errors import LoglinError
 from loglin.estimators.given import (
@@ -24,6 +23,7 @@ from loglin.estimators.given import (
     sentences_of,
 )
 from loglin.estimators.parameters import Estimator, require_fitted
+from loglin.estimators.raw_text import ReadsText
 from loglin.features.extract import TemplateExtractor
 from loglin.models.chain import Model
 
@@ -48,31 +48,20 @@ class Sequences(list):
         return found
 
 
-class FittedTagger(Estimator):
+class FittedTagger(ReadsText, Estimator):
     """A fitted ``model_`` of sequences; ``Tagger`` says how it is fitted."""
 
     model_: Model
     classes_: list
     features: Callable | None
     constrain: str | None
-    tokenizer: Any
     threads: int | None
 
     # ------------------------------------------------------------------ inputs
 
-    @property
-    def splits(self) -> Tokenizer | None:
-        """The tokenizer of raw text, if there is one."""
-        return None if self.tokenizer is None else tokenizer(self.tokenizer)
-
     def sentences_of(self, X: Any, name: str = "X") -> Corpus | list[list]:
         """Sentences as lists of tokens, raw text split by the tokenizer, or a corpus as it is."""
-        own = getattr(self, "model_", None) and self.model_.record.get("tokenizer_function")
-        if own and self.tokenizer is None and isinstance(X, list | tuple) and any(isinstance(s, str) for s in X):
-            raise LoglinError(
-                f"the model was trained with the tokenizer {own}, which files do not keep; open it with "
-                f"Tagger.load(path, tokenizer={own}), or set .tokenizer to it"
-            )
+        self.refuse_text(X)
         return sentences_of(X, name, self.splits)
 
     def input_of(self, extractor: Any, sentences: Any) -> Any:

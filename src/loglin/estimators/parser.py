@@ -5,17 +5,19 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from loglin.corpus.trees import Tree
+from loglin.corpus.trees import Tree, without_brackets
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.trees import OnTrees
 from loglin.decoding.trees import MEMORY, Parse, SpanExplanation, TreeDecoder, checked_words
 from loglin.errors import LoglinError
 from loglin.estimators.given import again, listed
 from loglin.estimators.parameters import Estimator, WithCriterion, keeping_state, require_fitted
+from loglin.estimators.raw_text import ReadsText
 from loglin.estimators.sharing import shared
 from loglin.estimators.warn import warn_of_end
 from loglin.evaluation.trees import ParseReport, evaluate_trees
@@ -32,7 +34,7 @@ from loglin.training.held_out_trees import HeldOutTrees
 TREES = "give a list of trees, each a Tree or a string such as (S (NN word))"
 
 
-class Parser(WithCriterion, Estimator):
+class Parser(WithCriterion, ReadsText, Estimator):
     """A parser trained from trees, from sentences, or from both.
 
     Parameters
@@ -64,6 +66,7 @@ class Parser(WithCriterion, Estimator):
     checkpoint, checkpoint_every : a file to write the state of training to, every so many seconds; the same ``fit``
         then goes on from it if it was killed, and removes it when it returns (docs/training.md).
     verbose : show iterations on standard error; the logger "loglin" hears of them in any case.
+    tokenizer : as for ``Tagger``: sentences may then be raw text; brackets in it become -LRB- and -RRB-.
     """
 
     structure = "forest"
@@ -94,6 +97,7 @@ class Parser(WithCriterion, Estimator):
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
         verbose: bool = False,
+        tokenizer: Any = None,
     ):
         self.criterion = criterion
         self.template = template
@@ -118,6 +122,7 @@ class Parser(WithCriterion, Estimator):
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
         self.verbose = verbose
+        self.tokenizer = tokenizer
 
     # ------------------------------------------------------------------ training
 
@@ -163,6 +168,7 @@ class Parser(WithCriterion, Estimator):
             record = model.record
             record["seconds"] = round(record.pop("train_seconds"), 3)
             record["options"] = self.saved_parameters(chosen) | self._saved(model)
+            record.update(self.with_tokenizer(record))
             if held_out is not None:
                 scores = [i["score"] for i in record["history"] if i["score"] is not None]
                 record["dev_score"] = max(scores) if scores else held_out.score(model)
@@ -177,6 +183,7 @@ class Parser(WithCriterion, Estimator):
         given = listed(trees, "trees", TREES)
         weight = None if weight is None else numbers_of(weight)
         sentences = [] if unlabeled is None else listed(unlabeled, "unlabeled", "give a list of sentences")
+        sentences = self._words(sentences)
         if weight is not None and not chosen.takes_weights:
             raise LoglinError(
                 f"criterion {chosen.name} counts every tree once; leave sample_weight out, give trees several times, "
@@ -223,10 +230,18 @@ class Parser(WithCriterion, Estimator):
 
     # ------------------------------------------------------------------ parsing
 
+    def _words(self, sentences: Any) -> Any:
+        """Sentences as they are, but for raw text, which is split if there is a tokenizer."""
+        splits = self.splits
+        self.refuse_text(sentences)
+        if splits is None or not isinstance(sentences, Iterable) or isinstance(sentences, str | Mapping):
+            return sentences
+        return [without_brackets(splits.tokens(s)) if isinstance(s, str) else s for s in sentences]
+
     def parse(self, sentences: Sequence[Sequence[str]], decode: str = "best") -> list[Parse]:
         """The best tree of every sentence, or with "max-recall" the tree of its likeliest spans."""
         require_fitted(self)
-        return self.decoder_.best(sentences, decode)
+        return self.decoder_.best(self._words(sentences), decode)
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[Tree]:
         """The best trees alone."""
@@ -235,12 +250,12 @@ class Parser(WithCriterion, Estimator):
     def parse_nbest(self, sentences: Sequence[Sequence[str]], n: int = 10) -> list[list[Parse]]:
         """The n best trees of every sentence, with their probabilities."""
         require_fitted(self)
-        return self.decoder_.nbest(sentences, n)
+        return self.decoder_.nbest(self._words(sentences), n)
 
     def marginals(self, sentence: Sequence[str], least: float = 1e-3) -> list[tuple[str, int, int, float]]:
         """(label, begin, end, probability) of the constituents that are likelier than ``least``."""
         require_fitted(self)
-        return self.decoder_.marginals(sentence, least)
+        return self.decoder_.marginals(self._words([sentence])[0], least)
 
     def explain(self, sentence: Sequence[str], span: tuple[int, int]) -> SpanExplanation:
         """Why the words from span[0] up to span[1] are what they are."""
@@ -249,14 +264,14 @@ class Parser(WithCriterion, Estimator):
             begin, end = map(operator.index, span)
         except (TypeError, ValueError):
             raise LoglinError(f"the span is {span!r}; give two whole numbers, such as (0, 2)") from None
-        return self.decoder_.explain(sentence, begin, end)
+        return self.decoder_.explain(self._words([sentence])[0], begin, end)
 
     def sample(self, sentence: Sequence[str], n: int = 1, seed: int | None = None) -> list[Tree]:
         """Trees of a sentence drawn by their probabilities."""
         require_fitted(self)
         chosen = self.seed if seed is None else seed
         check_whole("seed", chosen, 0, LARGEST_SEED)
-        return self.decoder_.sample(sentence, n, np.random.default_rng(chosen))
+        return self.decoder_.sample(self._words([sentence])[0], n, np.random.default_rng(chosen))
 
     def evaluate(self, trees: Iterable[Tree | str], **how: Any) -> ParseReport:
         """How the best trees of these trees' sentences compare with them, as evalb counts, and as ``how`` says.
@@ -296,18 +311,22 @@ class Parser(WithCriterion, Estimator):
 
     def save(self, path: str | os.PathLike) -> None:
         require_fitted(self)
-        self.model_.save(path)
+        replace(self.model_, record=self.with_tokenizer(self.model_.record)).save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, threads: int | None = None, memory: int | None = None) -> Parser:
-        """A parser from a model file; ``memory`` in the place of what it was trained with."""
-        return cls.from_model(ParserModel.load(path), threads, memory)
+    def load(
+        cls, path: str | os.PathLike, threads: int | None = None, memory: int | None = None, tokenizer: Any = None
+    ) -> Parser:
+        """A parser from a model file; ``memory`` and ``tokenizer`` in the place of what it was trained with."""
+        parser = cls.from_model(ParserModel.load(path), threads, memory)
+        parser.tokenizer = parser.tokenizer if tokenizer is None else tokenizer
+        return parser
 
     @classmethod
     def from_model(cls, model: ParserModel, threads: int | None = None, memory: int | None = None) -> Parser:
         """A parser with a trained model, and the parameters that it was trained with."""
         parser = cls.restored(model.record, threads=threads, **({} if memory is None else {"memory": memory}))
-        if "options" not in model.record:
+        if "criterion" not in model.record.get("options", {}):
             parser.criterion = model.record.get("criterion", "pcfg")
         if model.coder is not None:
             parser.horizontal, parser.vertical = model.coder.horizontal, model.coder.vertical

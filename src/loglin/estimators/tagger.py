@@ -13,7 +13,6 @@ import numpy as np
 
 from loglin.corpus.columns import Column, Corpus
 from loglin.corpus.frames import Names
-from loglin.corpus.tokenizing import NAMES
 from loglin.errors import LoglinError
 from loglin.estimators.fitted_tagger import FittedTagger
 from loglin.estimators.framed import holding_out, sentences_and_labels, table_record
@@ -379,12 +378,8 @@ class Tagger(WithCriterion, FittedTagger):
         decoding = {k: v for k, v in model.decoding.items() if k != "constrain"}
         if self.constrain is not None:
             decoding["constrain"] = self.constrain
-        named = self.splits.name if self.splits else None
-        kept = named if named in NAMES else None
-        options = model.record.get("options", {}) | {"constrain": self.constrain, "tokenizer": kept}
-        record = {k: v for k, v in model.record.items() if k != "tokenizer_function" or named is None}
-        own = {} if named == kept else {"tokenizer_function": named}  # a function, which files do not keep
-        return replace(model, decoding=decoding, record=record | own | {"options": options})
+        options = model.record.get("options", {}) | {"constrain": self.constrain}
+        return replace(model, decoding=decoding, record=self.with_tokenizer(model.record | {"options": options}))
 
     @classmethod
     def load(cls, path: str | os.PathLike, features: Callable | None = None, tokenizer: Any = None) -> Tagger:

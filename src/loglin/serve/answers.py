@@ -209,7 +209,8 @@ class Parsing:
     def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
         from loglin.estimators import Parser
 
-        self.parser, self.splits = Parser.from_model(model, threads), tokenizer(RAW)
+        self.parser = Parser.from_model(model, threads)
+        self.splits = tokenizer(RAW if self.parser.tokenizer is None else self.parser.tokenizer)
         self.limits = Limits(tokens=min(limits.tokens, LONGEST_PARSE))
 
     def about(self) -> Answer:

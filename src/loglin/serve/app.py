@@ -10,6 +10,7 @@ GET  /                               the page
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -26,9 +27,10 @@ from loglin.serve.answers import WAYS
 from loglin.serve.guard import Guard
 from loglin.serve.limits import Limits, Refusal
 from loglin.serve.metrics import CONTENT_TYPE, Metrics
-from loglin.serve.requests import Asked, asked_of, items_of, object_of, of_query
+from loglin.serve.requests import asked_of, items_of, object_of, of_query
 from loglin.serve.worker import EXPLAIN, Served
 
+log = logging.getLogger("loglin.serve")
 STATIC = Path(__file__).parent / "static"
 POLL = 0.5  # seconds between looks at the files of the models
 VERBS = tuple(way.verb for way in WAYS)
@@ -37,7 +39,6 @@ _WRONG_PATHS = {
     404: "there is nothing at {path}; /docs lists what there is",
     405: "{path} does not take {method}; /docs says what it takes",
 }
-ONE_OF_SEVERAL = ("model",)  # what a query may say besides options
 
 
 class Service:
@@ -70,7 +71,10 @@ class Service:
         while True:
             await asyncio.sleep(POLL)
             for one in self.models.values():
-                await asyncio.to_thread(one.refresh)
+                try:
+                    await asyncio.to_thread(one.refresh)
+                except Exception:
+                    log.exception("%s: its file cannot be looked at", one.name)
 
     async def body(self, request: Request) -> bytearray:
         """A request's body, if it is not too large and comes in time."""
@@ -92,20 +96,21 @@ class Service:
         """The answer of a POST: one object, a batch, or a stream."""
         query = of_query(request.scope["query_string"])
         kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-        model = self.chosen(verb, query.get("model"))
+        model = self.chosen(verb, query.pop("model", None))
         current = model.current
         options = current.explaining if verb == EXPLAIN else current.options
         if kind in streams.KINDS and verb != EXPLAIN:
-            asked = asked_of(query, options, ONE_OF_SEVERAL)
-            return streams.Stream(streams.answers(request, model, asked, self.limits))
+            lines = streams.answers(request, model, asked_of(query, options), self.limits)
+            return streams.Stream(lines, self.limits.seconds)
         if kind != "application/json":
             raise Refusal(415, f"the content type is {kind[:60]!r}; send application/json or {streams.KINDS[0]}")
         value = object_of(await self.body(request))
         items, several = items_of(value, current.keys, self.limits)
         if several and verb == EXPLAIN:
             raise Refusal(422, "a batch cannot be explained; send one item")
-        asked = asked_of(query, options, ONE_OF_SEVERAL) if len(query) > len({"model"} & query.keys()) else ()
-        asked = merged(asked, asked_of(value, options, ("batch", *current.keys)))
+        asked = asked_of(value, options, ("batch", *current.keys))
+        if query:  # to which the body is preferred
+            asked = tuple(sorted((dict(asked_of(query, options)) | dict(asked)).items()))
         answers = await model.answer(items, asked, verb == EXPLAIN)
         text = f'"results":[{",".join(answers)}]}}' if several else answers[0][1:]
         return Response(f'{{"model":{description.quoted(model.name)},{text}', media_type="application/json")
@@ -114,11 +119,6 @@ class Service:
 def too_large(size: int, most: int) -> Refusal:
     """The refusal of a body."""
     return Refusal(413, f"the body has {size:,} bytes or more, over {most:,}; send less, or a stream of NDJSON")
-
-
-def merged(asked: Asked, more: Asked) -> Asked:
-    """Options of the query and of the body, which win."""
-    return tuple(sorted((dict(asked) | dict(more)).items())) if asked else more
 
 
 class Pages(StaticFiles):

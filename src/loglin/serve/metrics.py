@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
@@ -26,7 +27,7 @@ class Metrics:
         """Count a request."""
         self.requests[path, status] += 1
         counts = self.seconds.setdefault(path, [0] * (len(BOUNDS) + 1))
-        counts[sum(seconds > bound for bound in BOUNDS)] += 1
+        counts[bisect_left(BOUNDS, seconds)] += 1
         self.total[path] += seconds  # type: ignore[assignment]
 
     def text(self, models: Iterable[Served]) -> str:

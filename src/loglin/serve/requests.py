@@ -178,7 +178,7 @@ def check_length(tokens: int, limits: Limits, place: str) -> None:
 # ---------------------------------------------------------------------- options
 
 
-def asked_of(given: Mapping[str, Any], options: Mapping[str, Option], known: Iterable[str]) -> Asked:
+def asked_of(given: Mapping[str, Any], options: Mapping[str, Option], known: Iterable[str] = ("model",)) -> Asked:
     """The options among some values; a key that is neither an option nor known otherwise is refused."""
     found = []
     for name, value in given.items():

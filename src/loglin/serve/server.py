@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -103,6 +104,10 @@ class Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        if os.name != "posix":
+            with super().capture_signals():
+                yield
+            return
         loop, numbers = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
         for number in numbers:
             loop.add_signal_handler(number, self.handle_exit, number, None)
@@ -144,7 +149,6 @@ def run(app: Any, sock: socket.socket, limits: Limits) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        date_header=False,
         proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=KEEP,

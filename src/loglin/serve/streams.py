@@ -25,16 +25,17 @@ KINDS = ("application/x-ndjson", "application/ndjson", "application/jsonl")
 class Stream(Response):
     """A reply that is written while its request is still read, by the same receiver."""
 
-    def __init__(self, pieces: AsyncIterator[bytes]):
-        self.pieces, self.background = pieces, None
+    def __init__(self, pieces: AsyncIterator[bytes], seconds: float):
+        self.pieces, self.seconds, self.background = pieces, seconds, None
         self.init_headers({"content-type": KINDS[0]})
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        with suppress(ClientDisconnect):
+        with suppress(ClientDisconnect, TimeoutError):  # whoever does not read is not waited for
             async for piece in self.pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+                async with asyncio.timeout(self.seconds):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def answers(request: Request, model: Served, asked: Asked, limits: Limits) -> AsyncIterator[bytes]:
