@@ -72,7 +72,7 @@ GIVEN = {
         {"criterion": "piecewise", "settings": {"threshold": 2}, "template": template("forest"), "max_length": 9},
         {"horizontal": 1, "vertical": 2, "l1": 0.1, "l2": 2.0, "max_iter": 5, "tol": 0.1, "memory": 10**8},
         {"annotations": ("unary-internal",), "seed": 3, "optimizer": "lbfgs", "warm_start": True},
-        {"criterion": "contrastive", "neighborhood": "length", "max_iter": 3},
+        {"criterion": "contrastive", "neighborhood": "length", "max_iter": 3, "tokenizer": "characters"},
     ],
     LanguageModel: [
         {"criterion": "kneser-ney", "features": ("bigram",), "vocabulary": 5},

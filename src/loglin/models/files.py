@@ -138,7 +138,11 @@ def _opened(path: str | os.PathLike, mapped: bool) -> mmap.mmap | bytearray:
             size = os.fstat(stream.fileno()).st_size
             if size < 10:
                 raise ValueError(f"it has {size} bytes")
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if mapped else bytearray(stream.read())
+            if mapped:
+                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            copied = bytearray(size)
+            del copied[stream.readinto(copied) :]
+            return copied
     except OSError as error:
         raise LoglinError(f"cannot read the model {path}: {error.strerror}; check the name") from error
     except ValueError as error:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ class Service:
     def __init__(self, models: Sequence[Served], limits: Limits):
         self.models = {one.name: one for one in models}
         self.limits, self.metrics = limits, Metrics()
+        self.loading = ThreadPoolExecutor(1, "loading")  # one thread, whose memory is used again
 
     def chosen(self, verb: str, name: str | None) -> Served:
         """The model that a request means: the one it names, or the only one that answers it."""
@@ -72,7 +74,7 @@ class Service:
             await asyncio.sleep(POLL)
             for one in self.models.values():
                 try:
-                    await asyncio.to_thread(one.refresh)
+                    await asyncio.get_running_loop().run_in_executor(self.loading, one.refresh)
                 except Exception:
                     log.exception("%s: its file cannot be looked at", one.name)
 
@@ -146,6 +148,7 @@ def application(models: Sequence[Served], limits: Limits, token: str | None = No
             await watching
         for one in models:
             await asyncio.to_thread(one.close)
+        service.loading.shutdown()
 
     app = FastAPI(
         title="loglin serve", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,

@@ -14,6 +14,8 @@ function kindOf(schema) {
   return (schema.type ?? "anything") + bounds;
 }
 
+const told = (schema) => kindOf(schema) + (schema.description ? `: ${schema.description}` : "");
+
 function table(title, rows) {
   const body = rows.map(([name, kind]) => made("tr", "", made("td", "", made("code", name)), made("td", kind)));
   return body.length ? [made("h3", title), made("table", "", ...body)] : [];
@@ -21,8 +23,8 @@ function table(title, rows) {
 
 function section(path, method, about) {
   const content = about.requestBody?.content["application/json"]?.schema.properties ?? {};
-  const query = (about.parameters ?? []).map((one) => [one.name, kindOf(one.schema)]);
-  const fields = Object.entries(content).map(([name, schema]) => [name, kindOf(schema)]);
+  const query = (about.parameters ?? []).map((one) => [one.name, told(one.schema)]);
+  const fields = Object.entries(content).map(([name, schema]) => [name, told(schema)]);
   const statuses = Object.entries(about.responses ?? {}).map(([status, one]) => [status, one.description ?? ""]);
   const heading = made("h2", "", made("code", `${method.toUpperCase()} ${path}`), ` ${about.summary ?? ""}`);
   return made(
