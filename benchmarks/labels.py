@@ -1,7 +1,7 @@
 """A thousand labels: loglin against python-crfsuite and, where it is installed, Wapiti.
 
     python benchmarks/labels.py [--labels N] [--tokens N] [--file FILE] [--iterations N] [--wapiti PROGRAM]
-                                [--output DIR]
+                                [--quick] [--output DIR]
 
 The corpus is made with the statistics of a morphological tag set (those of Turkish in Universal Dependencies: ten
 labels are half of the text, most labels are rare, few of the label pairs ever occur); --file takes columns of word and
@@ -36,6 +36,8 @@ WINDOW = [((o, 0),) for o in range(-2, 3)] + [((-1, 0), (0, 0)), ((0, 0), (1, 0)
 ENDINGS = [((0, n),) for n in range(1, SUFFIXES + 1)] + [((-1, 3),), ((1, 3),)]
 PLACES = WINDOW + ENDINGS  # the (row, column) of each attribute's parts
 GIVEN_UP = 1800  # seconds after which Wapiti is stopped
+USUAL = {"labels": 1000, "tokens": 37_500, "iterations": 4}
+QUICK = {"labels": 500, "tokens": 6_000, "iterations": 3}
 
 # ---------------------------------------------------------------------- the corpus
 
@@ -219,10 +221,11 @@ def split_of(given: argparse.Namespace, work: Path) -> None:
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--labels", type=int, default=1000)
-    parser.add_argument("--tokens", type=int, default=37_500)
+    parser.add_argument("--labels", type=int)
+    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--quick", action="store_true", help="few labels and tokens: less than a minute")
     parser.add_argument("--file", type=Path, help="columns whose first is the word and whose last the label")
-    parser.add_argument("--iterations", type=int, default=4, help="of the peers")
+    parser.add_argument("--iterations", type=int, help="of the peers")
     parser.add_argument("--wapiti", default=shutil.which("wapiti"), help="the program")
     parser.add_argument("--side", help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
@@ -233,6 +236,9 @@ def main() -> None:
         files = given.work / "train.txt", given.work / "test.txt", given.work
         print(json.dumps(sides[given.side](*files, given.iterations, *more)))
         return
+    for name, size in (QUICK if given.quick else USUAL).items():
+        if getattr(given, name) is None:
+            setattr(given, name, size)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         split_of(given, work)
