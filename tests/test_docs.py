@@ -40,7 +40,7 @@ COMMANDS = {
     "docs/optimizers.md": 2,
     "docs/parsing.md": 19,
     "docs/reference/structures.md": 0,
-    "docs/scale.md": 6,
+    "docs/scale.md": 7,
     "docs/serving.md": 5,
     "docs/spacy.md": 4,
     "docs/templates.md": 5,

@@ -98,6 +98,12 @@ decoding = click.option(
     "scaled.",
 )
 beam = click.option("--beam", type=Count(0), help="Search with so many states a step; 0: exactly.")
+prune = click.option(
+    "--prune",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="P",
+    help="Leave labels out of the search that a token's own features give a probability below P; 0: none.",
+)
 dictionary = click.option(
     "--dictionary/--no-dictionary", default=True, help="Whether to heed the model's tag dictionary, if it has one."
 )
@@ -144,10 +150,15 @@ def load_kernels() -> None:
     Vocabulary.of(["a"]).code("a")
 
 
-def decoding_of(decoding: str | None, beam: int | None, dictionary: bool = True) -> dict[str, Any]:
+TOLD = ("decoding", "beam", "dictionary", "prune")
+
+
+def decoding_of(
+    decoding: str | None, beam: int | None, dictionary: bool = True, prune: float | None = None
+) -> dict[str, Any]:
     """What a Decoder is told beyond the model's own way."""
-    steps = {"steps": decoding} if decoding else {}
-    return steps | ({"beam": beam} if beam is not None else {}) | ({} if dictionary else {"dictionary": False})
+    told = {"steps": decoding or None, "beam": beam, "dictionary": None if dictionary else False, "prune": prune}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def dictionary_of(value: str, encoding: str) -> Any:

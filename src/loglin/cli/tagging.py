@@ -34,6 +34,7 @@ constrain = click.option(
 @shared.decoding
 @shared.beam
 @shared.dictionary
+@shared.prune
 @shared.vectors
 @shared.table_columns
 @shared.text_format
@@ -112,10 +113,12 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
         raise LoglinError("--output names one file, --output-dir a folder for several; give one of them")
     if not files or "-" in files:
         raise LoglinError("--output-dir takes files, patterns or folders, not standard input; name them")
+    if given["vectors"] is not None:
+        raise LoglinError("--vectors has the rows of one file; leave out --output-dir, and tag file by file")
     began = time.perf_counter()
     require_tagger(Model.load(model), model)
     items = items_of(sources(files), folder, model)
-    told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
+    told = shared.decoding_of(**{name: given[name] for name in shared.TOLD})
     named = {name: given[name] for name in ("constrain", "columns", "sentence")}
     answers = Answers(given["text_format"], given["encoding"], **asked, **named, decoding=told)
     with distribution.engine(given) as engine:
@@ -141,6 +144,7 @@ def _tag_files(model, files, output, folder, asked: dict[str, Any], given: dict[
 @shared.decoding
 @shared.beam
 @shared.dictionary
+@shared.prune
 @click.option(
     "--label-column", "--label", type=shared.ColumnName(), help="Column of the labels; default: as in training."
 )
@@ -179,6 +183,9 @@ def eval_command(model, file, label_column, mapping, words, marginals, as_json, 
     if unseen and mapping in (None, "none"):
         names = ", ".join(map(str, unseen[:5]))
         print(f"loglin: {file} has labels that the model never saw, counted as errors: {names}", file=sys.stderr)
+    if decoder.prunes:
+        kept = data.kept(decoder)
+        value, text = value | kept.as_dict(), f"{text}\n{kept.report()}"
     speed = {"tokens_per_second": result.tokens / max(seconds, 1e-9), "seconds": seconds}
     shared.show(value | speed | {"unseen_labels": unseen}, text, as_json)
 
@@ -188,7 +195,7 @@ def _decoder(path: str, given: dict[str, Any]) -> Any:
     from loglin.decoding.chains import Decoder
     from loglin.models.chain import Model
 
-    told = shared.decoding_of(given["decoding"], given["beam"], given["dictionary"])
+    told = shared.decoding_of(**{name: given[name] for name in shared.TOLD})
     return Decoder(require_tagger(Model.load(path), path), given["threads"], given["constrain"], told)
 
 

@@ -24,6 +24,7 @@ from loglin.models.chain import Model
 from loglin.threads import Threads, check_threads, chunks_by_size
 
 if TYPE_CHECKING:
+    from loglin.decoding.narrowed import Narrowed
     from loglin.decoding.reasons import Entity, Explanation, Vote
     from loglin.decoding.scored_text import ScoredText
     from loglin.structures.chain import Chain
@@ -43,7 +44,8 @@ class Decoder:
     ``decoding`` overrides the model's own way: steps score "global" as they are, "local" normalized each by
     itself (an MEMM), "nota" the same with none of the above as one more outcome, "scaled" times a factor learnt
     for the label before; ``beam`` > 0 searches with so many states a step instead of exactly; "dictionary" false
-    leaves the model's tag dictionary aside.
+    leaves the model's tag dictionary aside; ``prune`` > 0 leaves labels out of the search that a token's own features
+    give a smaller probability, a cascade for many labels and for second order.
     """
 
     def __init__(
@@ -55,11 +57,18 @@ class Decoder:
         self.threads = threads
         self.width = padded(self.index.n_labels)
         self.legal = schemes.legal(model.labels, self.constrain) if self.constrain else None
-        self.decoding = {"steps": "global", "beam": 0, "dictionary": True} | model.decoding | (decoding or {})
+        self.decoding = (
+            {"steps": "global", "beam": 0, "dictionary": True, "prune": 0.0} | model.decoding | (decoding or {})
+        )
         self.dictionary = model.dictionary if self.decoding["dictionary"] else None
         beam = self.decoding["beam"]
         if not isinstance(beam, int) or not 0 <= beam < 1 << 31:
             raise LoglinError(f"beam is {beam!r}; give a number of states, or 0 for an exact search")
+        prune = self.decoding["prune"]
+        if isinstance(prune, bool) or not isinstance(prune, int | float) or not 0 <= prune < 1:
+            raise LoglinError(f"prune is {prune!r}; give a probability from 0 to below 1, such as 0.001")
+        if prune and (beam or self.legal is not None or self.decoding["steps"] != "global"):
+            raise LoglinError("prune searches whole chains exactly; leave out beam, constrain and decoding, or prune")
         if self.decoding["steps"] == "scaled" and "scale" not in self.decoding:
             raise LoglinError("the model has no scale factors; train it with --set decoding=scaled")
         self.constant = {"local": 0.0, "nota": 1.0}.get(self.decoding["steps"], -1.0)
@@ -73,6 +82,7 @@ class Decoder:
             and model.base is None
             and self.dictionary is None
             and not self.decoding["beam"]
+            and not self.prunes
             and self.decoding["steps"] != "scaled"
             and (self.constant < 0 or self.legal is None)
         )
@@ -146,13 +156,14 @@ class Decoder:
         """The best label sequence of every sentence: (tokens,) int32."""
         if not self.has_steps:
             return self.scores(design).argmax(axis=1).astype(np.int32)
-        if (
-            self.dictionary is not None
-            and design.corpus is not None
-            and design.n_tokens
-            and self._label_model is not None
-        ):
-            return self._best_in_lattices(design)
+        if design.n_tokens and (self.prunes or (self.dictionary is not None and design.corpus is not None)):
+            if self.narrowed is not None:
+                return self.narrowed.best(design)
+            if self.prunes:
+                raise LoglinError(
+                    "prune needs steps that are the same everywhere, but templates of this model cross "
+                    "label bigrams with the text; leave prune out"
+                )
         if not self._quick or self._leaves_single_precision(design):
             return self.scored(design).best()
         if "sums" in self.decoding and self.legal is None and self.model.vectors is None:
@@ -228,53 +239,17 @@ class Decoder:
         kernels.score_attributes(0, lists.n_lists, text, self._single, scores)
         return design.heads.of_token, scores
 
+    @property
+    def prunes(self) -> bool:
+        """Whether labels are left out of the search by their probability."""
+        return bool(self.decoding["prune"])
+
     @cached_property
-    def _label_model(self) -> np.ndarray | None:
-        """log W of label n-grams with START and STOP, if steps depend on nothing else: what a lattice needs."""
-        from loglin.features.ends import step_cells
+    def narrowed(self) -> Narrowed | None:
+        """The search among some labels of each token; None where steps depend on more than labels."""
+        from loglin.decoding.narrowed import Narrowed
 
-        model, base = self.model, self.model.base
-        if (
-            self.legal is not None
-            or self.decoding["steps"] != "global"
-            or self.decoding["beam"]
-            or not isinstance(model.extractor, TemplateExtractor)
-        ):
-            return None
-        order = max(model.order, 1 if base is None else base.order)
-        try:
-            cells, features, _ = step_cells(model.extractor, self.index, order, unigrams=False)
-        except LoglinError:  # some template crosses label bigrams with the text
-            return None
-        S = self.index.n_labels + 2
-        shape = (S if order == 2 else 1, S, S)
-        W = np.bincount(cells, model.weights[features], shape[0] * S * S).reshape(shape)
-        if base is None:
-            return W
-        from loglin.decoding.scored_text import FLOOR
-
-        return W + np.maximum(base.steps(), FLOOR)
-
-    def _best_in_lattices(self, design: Design) -> np.ndarray:
-        """The best labels among those of the dictionary: chains whose words have few labels each."""
-        from loglin.decoding.scored_text import FLOOR
-        from loglin.structures.lattice import Lattices, Sites
-        from loglin.structures.word_lattices import WordLattices
-
-        assert self.dictionary is not None
-        assert design.corpus is not None
-        assert self._label_model is not None
-        allowed = self.dictionary.allowed(design.corpus.columns[0], design.offsets, design.corpus.source)
-        scores = self.scores(design)
-        if self.model.base is not None:
-            scores += np.maximum(self.model.base.emission_scores(design.corpus), FLOOR)
-        begins, ends = design.offsets[:-1], design.offsets[1:]
-        tokens = np.arange(design.n_tokens)
-        words = WordLattices.chains([tokens[b:e] for b, e in zip(begins, ends, strict=True) if b < e])
-        chains = Lattices(words, Sites.of(allowed), tokens, 2 if len(self._label_model) > 1 else 1)
-        threads = Threads(self.threads if design.n_tokens > 2000 else 1)
-        found = [best[0].labels for best in chains.nbest(self._label_model, scores[allowed], 1, threads)]
-        return np.concatenate([*found, np.empty(0, np.int64)]).astype(np.int32)
+        return Narrowed.of(self)
 
     def _is_legal(self, labels: np.ndarray, offsets: np.ndarray) -> bool:
         transitions, first, last = self.legal  # type: ignore[misc]

@@ -18,6 +18,20 @@ from loglin.evaluation.sequences import Evaluation, evaluate
 from loglin.features.design import Design
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What a pruned search keeps: the share of right labels, and how many labels a token has."""
+
+    right: float
+    labels: float
+
+    def as_dict(self) -> dict[str, float]:
+        return {"gold_labels_kept": self.right, "labels_per_token": self.labels}
+
+    def report(self) -> str:
+        return f"pruning keeps {self.right:.2%} of the right labels, {self.labels:.1f} labels a token"
+
+
 @dataclass
 class Labeled:
     """A file ready to be decoded, and its labels."""
@@ -30,6 +44,14 @@ class Labeled:
     def evaluation(self, decoder: Decoder) -> Evaluation:
         """Scores of phrases or tokens, as conlleval counts them."""
         return evaluate(self.gold, decoder.best(self.design), [str(n) for n in self.names], self.design.offsets)
+
+    def kept(self, decoder: Decoder) -> Kept:
+        """How much of the truth the decoder's search can find; a label that the model never saw is lost."""
+        assert decoder.narrowed is not None
+        allowed = decoder.narrowed.allowed(self.design)
+        known = self.gold < allowed.shape[1]
+        right = allowed[np.flatnonzero(known), self.gold[known]].sum() / max(1, len(self.gold))
+        return Kept(float(right), float(allowed.sum() / max(1, len(allowed))))
 
     def report(self, decoder: Decoder, mapping: str = "none", marginals: bool = False) -> TaggingReport:
         """Scores of a tagger learned without labels, with the model's dictionary where there is one."""
