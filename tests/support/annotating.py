@@ -58,13 +58,15 @@ def mark(page) -> tuple[int, list]:
     page.keyboard.press("Home")
     page.keyboard.press("Shift+End")
     page.keyboard.press("0")
+    page.keyboard.press("Home")
+    cursor = 0
     for start, stop, type_ in gold(number):
-        page.keyboard.press("Home")
-        for _ in range(start):
+        for _ in range(start - cursor):
             page.keyboard.press("ArrowRight")
         for _ in range(stop - start - 1):
             page.keyboard.press("Shift+ArrowRight")
         page.keyboard.press(str(TYPES.index(type_) + 1))
+        cursor = stop - 1
     return number, gold(number)
 
 

@@ -37,9 +37,13 @@ class Journal:
 
     def append(self, entry: dict[str, Any]) -> int:
         """Write one entry and return its number, once it is on the disk; where that fails, the file is as before."""
+        try:
+            line = _line(entry)
+        except UnicodeEncodeError:
+            raise LoglinError("the entry holds half a character; write both halves or neither") from None
         before = self._file.seek(0, os.SEEK_END)
         try:
-            self._file.write(_line(entry))
+            self._file.write(line)
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:

@@ -24,6 +24,7 @@ class Learned:
     doubts: np.ndarray | None = None  # (items,)
     seconds: float = 0.0
     failure: str = ""  # why the last attempt gave no model
+    times: int = 0  # how often something was learnt
 
 
 class Learner:
@@ -71,5 +72,7 @@ class Learner:
             model = self._task.learn(self._items, work, self.now.model)
             doubts = None if model is None else self._task.doubts(model, self._items, self._measure)
         except Exception as error:  # whatever it is, the person goes on with the model before and is told
-            return Learned(self.now.model, number, self.now.doubts, time.perf_counter() - began, str(error))
-        return Learned(model, number, doubts, time.perf_counter() - began)
+            return Learned(
+                self.now.model, number, self.now.doubts, time.perf_counter() - began, str(error), self.now.times
+            )
+        return Learned(model, number, doubts, time.perf_counter() - began, times=self.now.times + 1)

@@ -136,7 +136,12 @@ class Session:
                 "flagged": len(self.work.flagged),
                 "entries": len(self.work.entries),
                 "always": [{"words": list(words), "type": type_} for words, type_ in self.work.always.items()],
-                "learnt": {"entries": max(0, now.entries), "seconds": now.seconds, "failure": now.failure},
+                "learnt": {
+                    "entries": max(0, now.entries),
+                    "times": now.times,
+                    "seconds": now.seconds,
+                    "failure": now.failure,
+                },
                 "curve": self.curve(),
                 "checks": self.checks(),
             }
@@ -171,12 +176,12 @@ class Session:
             "never": self._never,
             "undo": self._undo,
         }
-        action = actions.get(given.get("do"))  # type: ignore[arg-type]
-        if action is None:
-            raise LoglinError(f'"do" is {given.get("do")!r:.60}; give one of {", ".join(actions)}')
+        name = given.get("do")
+        if not isinstance(name, str) or name not in actions:
+            raise LoglinError(f'"do" is {name!r:.60}; give one of {", ".join(actions)}')
         with self._lock:
             page = given.get("page", "")
-            entry = {"do": given["do"], "page": page if isinstance(page, str) else ""} | action(given)
+            entry = {"do": name, "page": page if isinstance(page, str) else ""} | actions[name](given)
             number = self.journal.append(entry)
             self.work.add(entry)
             self.learner.ask(number)

@@ -60,7 +60,7 @@ const next = () => attempt(async () => show(await ask("POST", "/api/next", { pag
 async function follow() {
   try {
     const found = await ask("GET", "/api/state");
-    const news = state && found.learnt.entries !== state.learnt.entries;
+    const news = state && found.learnt.times !== state.learnt.times;
     update(found);
     if (news && item && !busy && !(marking?.touched || chosen)) {
       const fresh = await ask("GET", `/api/items/${item.item}`);
