@@ -43,6 +43,7 @@ COMMANDS = {
     "docs/scale.md": 7,
     "docs/serving.md": 5,
     "docs/spacy.md": 4,
+    "docs/tagger.md": 0,
     "docs/templates.md": 5,
     "docs/unlabeled.md": 13,
     "docs/vectors.md": 3,

@@ -8,11 +8,13 @@ import pickle
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loglin.cli.main import cli
 from loglin.corpus import datasets, trees
-from loglin.corpus.trees import Tree
+from loglin.corpus.trees import Tree, parse_trees
 from loglin.errors import LoglinError
 from support.corpora import corpus_folder
 
@@ -45,8 +47,7 @@ def test_forms_of_brackets():
         (CAT + "word (NN a)", ["file, line 3", "'word'", "outside all brackets"]),
         ("(S\n(NN a b))", ["file, line 2", "(NN a b)", "(TAG word)"]),
         ("(S\n(NN ))", ["file, line 2", "(NN)", "(TAG word)"]),
-        ("(S (NN a) b)", ["(S (…) b)", "(TAG word)"]),
-        ("(S x (NN a))", ["(S x (…))"]),
+        ("(S a b c)", ["(S a b c)", "(TAG word)"]),
         ("()", ["file, line 1", "()"]),
         ("(S\n(NN a)\n())", ["file, line 3", "()", "(TAG word)"]),
         ("(S\n((NN a)))", ["file, line 2", "no label", "outermost"]),
@@ -240,3 +241,60 @@ def test_the_treebank_sample_as_nltk_reads_it():
         assert other.leaves() == tree.words()
         ours = [(node.label, len(node.children or [0])) for node in tree.nodes()]
         assert ours == [(node.label(), len(node)) for node in other.subtrees()]
+
+
+# ---------------------------------------------------------------------------------------------------- other treebanks
+
+HEADED = """# sent_id = 1
+# a comment (with a bracket
+(S (NP o (N gato)) (V dorme) .)
+
+  # another
+(S (# #) (N a))
+"""
+
+
+def test_headers_and_words_beside_phrases():
+    first, second = parse_trees(HEADED)
+    assert str(first) == "(S (NP (NP o) (N gato)) (V dorme) (. .))"
+    assert first.words() == ["o", "gato", "dorme", "."]
+    assert str(second) == "(S (# #) (N a))"
+    with pytest.raises(LoglinError, match="'#' stands outside all brackets"):
+        list(parse_trees("(S (N a)) # b"))
+
+
+BAD = """(S (N a))
+(S (NN b c))
+(S (N d)
+(S (N e))
+)
+( (S (N f)))
+(N g
+"""
+
+
+def test_trees_that_cannot_be_read_are_left_out(tmp_path):
+    refused = []
+    assert [tree.words() for tree in parse_trees(BAD, "file", refused)] == [["a"], ["d", "e"], ["f"]]
+    assert [why.split(":")[0] for why in refused] == ["file, line 2", "file, line 7"]
+    lost = []
+    assert [tree.words() for tree in parse_trees("(S (N a)\n( (S (N b)))\n(S (N c)))\n(N d)", "file", lost)] == [
+        ["b"],
+        ["c"],
+        ["d"],
+    ]
+    (tmp_path / "trees").write_text(BAD * 3)
+    result = CliRunner().invoke(
+        cli, ["parse-train", str(tmp_path / "trees"), "--criterion", "pcfg", "--skip-bad", "-o", str(tmp_path / "m")]
+    )
+    assert result.exit_code == 0, result.output
+    assert "loglin: 6 trees are left out, the first because of" in result.stderr
+    assert "trees, line 2" in result.stderr
+
+
+def test_trees_of_nltk():
+    nltk = pytest.importorskip("nltk")
+    tree = Tree.parse("(S (NP (D the) (N dog)) (V barks))")
+    assert tree.to_nltk() == nltk.Tree.fromstring(str(tree))
+    deep = Tree.parse("(A " * 5000 + "(N a)" + ")" * 5000)
+    assert deep.to_nltk().label() == "A"

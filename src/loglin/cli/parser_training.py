@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ _PARAMETERS = (
 @click.option("--horizontal", type=shared.Count(0), default=2, show_default=True, help="Siblings in new symbols.")
 @click.option("--vertical", type=shared.Count(1), default=1, show_default=True, help="2: labels know parents, …")
 @click.option("--annotations", multiple=True, metavar="NAME,…", help="Annotations of Klein and Manning by name.")
+@click.option("--skip-bad", is_flag=True, help="Leave out trees of DATA that cannot be read, and say how many.")
 @click.option("--max-length", type=shared.Count(1), help="Leave out longer sentences.")
 @click.option("--unlabeled", help="Text without trees, learnt from besides DATA (mixture, em, contrastive).")
 @click.option("--neighborhood", help="What contrastive estimation compares with: trans1, …; see loglin neighborhood.")
@@ -117,7 +119,7 @@ def _read(data: str, given: dict) -> tuple[list[Tree] | list[list[str]], list[li
         kind = "text" if chosen.takes_sentences and data.removesuffix(".gz").endswith(".txt") else "trees"
     if kind == "text" and not chosen.takes_sentences:
         raise LoglinError(f"criterion {chosen.name} learns from trees; give trees, or take em or contrastive")
-    examples = _trees(data, encoding) if kind == "trees" else _sentences(data, encoding)
+    examples = _trees(data, encoding, given["skip_bad"]) if kind == "trees" else _sentences(data, encoding)
     return examples, _sentences(given["unlabeled"], encoding) if given["unlabeled"] else None
 
 
@@ -127,11 +129,15 @@ def _parser_model(path: str) -> ParserModel:
     return ParserModel.load(path)
 
 
-def _trees(path: str, encoding: str) -> list[Tree]:
+def _trees(path: str, encoding: str, skip_bad: bool = False) -> list[Tree]:
     from loglin.corpus.trees import read_trees
 
     paths = [path] if os.path.isdir(path) else distribution.several(path)
-    return [tree for one in paths for tree in read_trees(one, encoding)]
+    refused: list[str] | None = [] if skip_bad else None
+    found = [tree for one in paths for tree in read_trees(one, encoding, refused)]
+    if refused:
+        print(f"loglin: {len(refused):,} trees are left out, the first because of {refused[0]}", file=sys.stderr)
+    return found
 
 
 def _sentences(path: str, encoding: str) -> list[list[str]]:

@@ -145,9 +145,12 @@ class Tree(Shown):
 # ---------------------------------------------------------------------------------------------------- reading
 
 
-def read_trees(path: str | os.PathLike, encoding: str = "utf-8") -> list[Tree]:
-    """The trees of a file, or of all files *.mrg of a folder in the order of their names, traces and all."""
-    found = [tree for text, source in _texts(path, encoding) for tree in parse_trees(text, source)]
+def read_trees(path: str | os.PathLike, encoding: str = "utf-8", refused: list[str] | None = None) -> list[Tree]:
+    """The trees of a file, or of all files *.mrg of a folder in the order of their names, traces and all.
+
+    Where ``refused`` is given, trees that cannot be read are left out, and why is added to it.
+    """
+    found = [tree for text, source in _texts(path, encoding) for tree in parse_trees(text, source, refused)]
     if not found:
         raise LoglinError(f"{path} holds no words in brackets; expected trees such as (S (NN word))")
     return found
@@ -178,11 +181,40 @@ def sentences(text: str, source: str = "input") -> Iterator[Sentence]:
             yield leaves
 
 
-def parse_trees(text: str, source: str = "input") -> Iterator[Tree]:
-    """The trees of a text; the outermost bracket of each may have no label, "" then. White space is ASCII's."""
-    opened: list[tuple[str, int, list[Tree]]] = []  # per open bracket: label, where it stands, children
-    for match in _SYMBOL.finditer(text):
-        kind = match.lastindex
+def parse_trees(text: str, source: str = "input", refused: list[str] | None = None) -> Iterator[Tree]:
+    """The trees of a text; the outermost bracket of each may have no label, "" then. White space is ASCII's.
+
+    Lines before and between trees that begin with # are comments. A word beside phrases, (S (NP …) ,), is a
+    preterminal of its own: a sign's tag is the sign, another word's is the label of the bracket. Where ``refused`` is
+    given, a tree that cannot be read is left out, why is added to it, and reading goes on at the next line that begins
+    with "(".
+    """
+    begin = [0]  # where the tree at hand begins
+    while True:
+        try:
+            yield from _trees_from(text, begin, source)
+            return
+        except LoglinError as error:
+            if refused is None:
+                raise
+            refused.append(str(error))
+            begin[0] = text.find("\n(", begin[0]) + 1
+            if not begin[0]:
+                return
+
+
+def _trees_from(text: str, begin: list[int], source: str) -> Iterator[Tree]:
+    """The trees of a text from a place on; ``begin`` becomes the place of the tree that is being read."""
+    opened: list[tuple[str, int, list[Tree | str]]] = []  # per open bracket: label, where it stands, children
+    end = begin[0]
+    while match := _SYMBOL.search(text, end):
+        kind, end = match.lastindex, match.end()
+        if not opened:
+            begin[0] = match.start()
+            if kind is None and match[0][0] == "#" and not text[text.rfind("\n", 0, begin[0]) + 1 : begin[0]].strip():
+                line_end = text.find("\n", begin[0])
+                end = len(text) if line_end < 0 else line_end
+                continue
         if kind == _LEAF:
             node = Tree(sys.intern(match[1]), (), match[2])
         elif kind == _OPENING:
@@ -193,10 +225,13 @@ def parse_trees(text: str, source: str = "input") -> Iterator[Tree]:
         elif not opened:
             wrong = "a closing bracket too many" if kind == _CLOSING else f"{match[0]!r} stands outside all brackets"
             raise LoglinError(f"{_place(text, match.start(), source)}: {wrong}; write every tree as (LABEL …)")
-        elif kind == _CLOSING and opened[-1][2]:
+        elif kind == _CLOSING and any(isinstance(child, Tree) for child in opened[-1][2]):
             label, _, children = opened.pop()
-            node = Tree(label, tuple(children))
-        else:  # a bracket that holds nothing, two words, or words beside brackets
+            node = Tree(label, tuple(c if isinstance(c, Tree) else _preterminal(c, label) for c in children))
+        elif kind is None:
+            opened[-1][2].append(match[0])
+            continue
+        else:  # a bracket that holds nothing, or two words
             raise _no_node(text, opened[-1][1], source)
         if opened:
             opened[-1][2].append(node)
@@ -207,6 +242,11 @@ def parse_trees(text: str, source: str = "input") -> Iterator[Tree]:
             f"{_place(text, opened[0][1], source)}: {len(opened)} of the brackets that this tree opens are never "
             "closed; close them, or look for an end of the file that is missing"
         )
+
+
+def _preterminal(word: str, label: str) -> Tree:
+    """A word that stands beside phrases in a bracket of this label."""
+    return Tree(sys.intern(label if label and any(map(str.isalnum, word)) else word), (), word)
 
 
 def _place(text: str, position: int, source: str) -> str:
