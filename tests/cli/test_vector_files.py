@@ -41,7 +41,7 @@ def test_train_tag_and_eval(folder, monkeypatch):
     assert accuracy > 0.85
     lines = run("tag", "m.model", "test.txt", "--vectors", "test.npy", "--json").splitlines()
     assert [label for line in lines for label in json.loads(line)["labels"]] == ours
-    assert f"vectors of {DIMENSIONS} dimensions" in run("inspect", "m.model")
+    assert f"vector of {DIMENSIONS} dimensions" in run("inspect", "m.model")
     assert "vector[" in run("inspect", "m.model", "--top", "50")
     assert "a typed sentence has not" in refusal("inspect", "m.model", "--explain", "w1 w2")
 

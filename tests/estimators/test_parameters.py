@@ -27,6 +27,7 @@ NOT_KEPT = {
 # Parameters that a file keeps in another form, with what stands for them.
 ELSEWHERE = {
     (Tagger, "features"): "a function, which Tagger.load takes",
+    (Tagger, "embeddings"): "tables of word vectors, which the model has",
     (MaxEnt, "features"): "a function, which MaxEnt.load takes",
     (Tagger, "dictionary"): "given words come back as (labels, TagDictionary)",
     (LanguageModel, "settings"): "no criterion of language models has any",

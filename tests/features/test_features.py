@@ -967,7 +967,7 @@ def test_index_without_attributes():
 def as_model(data, order=2, all_features=False, seed=0):
     index = build_index(data.design, data.gold, all_features, True, order)
     weights = np.random.default_rng(seed).normal(size=index.n_features)
-    return SimpleNamespace(labels=data.labels, extractor=data.extractor, index=index, weights=weights)
+    return SimpleNamespace(labels=data.labels, extractor=data.extractor, index=index, weights=weights, vectors=None)
 
 
 def check_transfer(old, new, order=2):

@@ -30,7 +30,7 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "unknown_words": model.dictionary.policy(model.labels) if model.dictionary else None,
         "templates": _templates(model),
         "attributes": model.extractor.n_attributes,
-        "vectors": model.vectors.size if model.vectors else None,
+        "vectors": _vectors(model.vectors),
         "features": model.index.n_features,
         "active_features": int(np.count_nonzero(model.weights)),
         "bytes": os.path.getsize(path),
@@ -38,6 +38,13 @@ def overview(model, path: str, top: int, label: str | None = None) -> dict[str, 
         "transitions": top_transitions(model, top, label),
         "record": {k: v for k, v in model.record.items() if k != "history"},
     }
+
+
+def _vectors(space) -> list[dict[str, Any]] | None:
+    """Every group of vectors with its dimensions."""
+    if space is None:
+        return None
+    return [{"vectors": group.title, "dimensions": group.size} for group in space.groups]
 
 
 def _base(base) -> dict[str, Any] | None:
@@ -62,7 +69,7 @@ def _templates(model) -> list[dict[str, Any]]:
             count = counts[template.kind]
             found.append({"template": template.text, "attributes": int(count[observed : observed + 1].sum())})
             observed += 1
-        else:
+        elif template not in templates.vectors:  # which are told by themselves
             size = len(index.pairs) if template.kind == "bigram" else len(index.triples)
             found.append({"template": template.text, "label_sequences": size})
     return found
@@ -80,8 +87,7 @@ def lines(value: dict[str, Any]) -> list[str]:
         f"{len(labels)} labels: {_wrapped(labels)}",
         f"{value['attributes']:,} attributes, {value['features']:,} features ({active})",
     ]
-    if value["vectors"] is not None:
-        page.append(f"vectors of {value['vectors']:,} dimensions")
+    page += [f"{group['vectors']} of {group['dimensions']:,} dimensions" for group in value["vectors"] or ()]
     if value["base"]:
         numbers = zip(value["base"]["columns"], value["base"]["values"], strict=True)
         columns = ", ".join(f"column {c} ({n:,} values)" for c, n in numbers)

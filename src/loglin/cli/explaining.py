@@ -27,13 +27,14 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
         if unknown:
             print(f"  not in the model: {', '.join(unknown)}")
         return
-    if model.vectors is not None:
+    if model.vectors is not None and model.vectors.given is not None:
         raise LoglinError(
-            f"{path} looks at vectors of {model.vectors.size} numbers, which a typed sentence has not; use "
+            f"{path} looks at vectors of {model.vectors.given.size} numbers, which a typed sentence has not; use "
             "Tagger.explain(sentence, position, vectors) in Python"
         )
     decoder = Decoder(model)
-    words, design = _sentence(model, sentence)
+    words, inputs = _sentence(model, sentence)
+    design = decoder.design(inputs)
     value, explanation = explained(decoder, design, words, position)
     if as_json:
         shared.print_json(value | {"explanation": explanation.as_dict()})
@@ -46,13 +47,13 @@ def explain(model, path: str, sentence: str, position: int | None, as_json: bool
 
 
 def _sentence(model, sentence: str) -> tuple[list[str], Any]:
-    """Words and design of a sentence typed on the command line."""
+    """Words of a sentence typed on the command line, and what a decoder makes its design of."""
     from loglin.corpus.columns import from_sentences
     from loglin.features.extract import TemplateExtractor
 
     pieces = sentence.split()
     if not isinstance(model.extractor, TemplateExtractor):
-        return pieces, model.extractor.transform([[piece.split("/") for piece in pieces]])
+        return pieces, [[piece.split("/") for piece in pieces]]
     n = max(1, model.extractor.templates.columns)
     tokens = []
     for piece in pieces:
@@ -63,7 +64,7 @@ def _sentence(model, sentence: str) -> tuple[list[str], Any]:
                 f"{piece!r} has fewer columns than the model looks at, {n}; write every token as {needed}"
             )
         tokens.append(columns)
-    return [token[0] for token in tokens], model.extractor.transform(from_sentences([tokens], "the sentence"))
+    return [token[0] for token in tokens], from_sentences([tokens], "the sentence")
 
 
 def explained(decoder, design, words: list[str], position: int | None = None) -> tuple[dict[str, Any], Any]:

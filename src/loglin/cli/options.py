@@ -175,13 +175,13 @@ def unknown_words(policy: str | list) -> str:
     return f"have one of {' '.join(map(str, policy))}"
 
 
-def settings_of(pairs: tuple[str, ...]) -> dict[str, str]:
+def settings_of(pairs: tuple[str, ...], option: str = "--set", example: str = "nota=selected") -> dict[str, str]:
     """{"nota": "selected"} of ("nota=selected",)."""
     found = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise LoglinError(f"--set is {pair!r}; write NAME=VALUE, such as nota=selected")
+            raise LoglinError(f"{option} is {pair!r}; write NAME=VALUE, such as {example}")
         found[name.strip()] = value.strip()
     return found
 

@@ -65,6 +65,9 @@ _PARAMETERS = (
 )
 @shared.vectors
 @click.option("--dev-vectors", metavar="FILE.npy", help="Vectors of the tokens of --dev.")
+@click.option(
+    "--embeddings", multiple=True, metavar="NAME=FILE", help="Word vectors that a template names: %vector[0,0,NAME]."
+)
 @click.option("--vector-l2", type=float, help="L2 penalty of the weights of vectors; default: that of --l2.")
 @click.option("--vector-scale", is_flag=True, help="Standardize vectors: mean 0 and deviation 1 in training.")
 @click.option("--order", type=click.IntRange(1, 2), help="Labels a label looks back; 1, or 2 where labels are hidden.")
@@ -190,6 +193,7 @@ def _tagger(given: dict, progress: Any) -> Tagger:
     tagger = Tagger(
         dictionary=shared.dictionary_of(given["dictionary"], given["encoding"]),
         settings=shared.settings_of(given["settings"]),
+        embeddings=shared.settings_of(given["embeddings"], "--embeddings", "glove=FILE") or None,
         callbacks=[progress],
         **{name: given[name] for name in _PARAMETERS},
     )

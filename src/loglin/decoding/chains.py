@@ -139,10 +139,7 @@ class Decoder:
         ``vectors`` are those of the tokens, if the model was trained with any: an array for every sentence, or one for
         all tokens.
         """
-        design = self._sparse_design(inputs, for_best)
-        if self.model.vectors is None and vectors is None:
-            return design
-        return with_vectors(self.model.vectors, design, vectors)
+        return with_vectors(self.model.vectors, self._sparse_design(inputs, for_best), vectors)
 
     def _sparse_design(self, inputs: Any, for_best: bool) -> Design:
         extractor = self.model.extractor
@@ -224,7 +221,8 @@ class Decoder:
         return of_token, heads
 
     def _vector_scores(self, design: Design, dtype: type) -> np.ndarray:
-        return vector_scores(design, self._vector_weights.astype(dtype, copy=False), self.threads)
+        weights: np.ndarray = self._vector_weights.astype(dtype, copy=False)
+        return vector_scores(design, design.vectors, weights, self.model.extractor.n_attributes, self.threads)
 
     @cached_property
     def _vector_weights(self) -> np.ndarray:
@@ -341,10 +339,11 @@ class Decoder:
             votes = {labels[index.labels[f]]: float(weights[f]) * value for f in features}
             if votes:
                 found.append(Vote(self.model.extractor.attribute_name(a), value, votes))
-        for vectors in design.vectors:
-            added = self._vector_scores(design, np.float64)[token].tolist()
-            name = f"vector of {vectors.size} dimensions"
-            found.append(Vote(name, 1.0, dict(zip(labels, added, strict=False))))
+        groups = () if self.model.vectors is None else self.model.vectors.groups
+        for group, vectors in zip(groups, design.vectors, strict=True):
+            added = vector_scores(design, (vectors,), self._vector_weights, self.model.extractor.n_attributes)[token]
+            name = f"{group.title} of {vectors.size} dimensions"
+            found.append(Vote(name, 1.0, dict(zip(labels, added.tolist(), strict=False))))
         if self.model.base is not None and design.corpus is not None:
             emitted = self.model.base.emission_scores(design.corpus)[token]
             found.append(

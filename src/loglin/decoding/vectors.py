@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from loglin.features.design import Design
+from loglin.features.design import Design, Vectors
 from loglin.features.products import products
 from loglin.models.chain import Model
 from loglin.threads import Threads
@@ -18,11 +20,15 @@ def vector_weights(model: Model, width: int) -> np.ndarray:
     return table
 
 
-def vector_scores(design: Design, weights: np.ndarray, threads: int | None) -> np.ndarray:
-    """The scores of every token by its vectors alone, (tokens, width), in the precision of ``weights``."""
+def vector_scores(
+    design: Design, groups: Sequence[Vectors], weights: np.ndarray, first: int, threads: int | None = 1
+) -> np.ndarray:
+    """The scores of every token by some of its vectors alone, (tokens, width), in the precision of ``weights``.
+
+    ``first`` is the attribute whose weights are the first row of ``weights``.
+    """
     found = np.zeros((design.n_tokens, weights.shape[1]), weights.dtype)
-    first = min((vectors.first for vectors in design.vectors), default=0)
-    for vectors in design.vectors:
+    for vectors in groups:
         W = weights[vectors.first - first :][: vectors.size]
         scores = np.empty((len(vectors.rows), W.shape[1]), weights.dtype)
         products(vectors.rows, W, scores, Threads(threads if len(scores) > 2000 else 1))

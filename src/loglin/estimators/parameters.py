@@ -28,6 +28,7 @@ CHECKPOINT = ("checkpoint", "checkpoint_every")
 UNSAVED = (
     "callbacks",
     "dev",
+    "embeddings",
     "features",
     "threads",
     "verbose",

@@ -56,6 +56,8 @@ class Tagger(WithCriterion, FittedTagger):
     l1, l2 : penalties; the objective is −log-likelihood + l1·Σ|w| + ½·l2·Σw². l2 "auto" is chosen on held-out data,
         see ``model_.record["l2_choice"]``; None is the criterion's default, mostly 1 (docs/criteria.md).
     vector_l2 : the penalty of the vectors' weights, for ``fit(X, y, vectors=…)``; None is l2 (docs/vectors.md).
+    embeddings : {name: table} of word vectors that templates name, as in %vector[0,0,name]: a file of word2vec, gensim
+        or GloVe, KeyedVectors, {word: vector}, or words and rows. The model keeps them.
     vector_scale : standardize every dimension of the vectors to mean 0 and deviation 1, as they are in training.
     order : 1 or 2, how many labels a label looks back; by default 1, and 2 where labels are hidden.
     like : "crf++", "wapiti" or "crfsuite": features, boundaries and label pairs of a template as that tool has them
@@ -125,6 +127,7 @@ class Tagger(WithCriterion, FittedTagger):
         verbose: bool = False,
         vector_l2: float | None = None,
         vector_scale: bool = False,
+        embeddings: Mapping | None = None,
         tokenizer: Any = None,
     ):
         self.criterion = criterion
@@ -159,6 +162,7 @@ class Tagger(WithCriterion, FittedTagger):
         self.verbose = verbose
         self.vector_l2 = vector_l2
         self.vector_scale = vector_scale
+        self.embeddings = embeddings
         self.tokenizer = tokenizer
 
     # ------------------------------------------------------------------ training

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from loglin.corpus.columns import Corpus, from_sentences
+from loglin.corpus.embeddings import embeddings_of
 from loglin.corpus.labels import Gold, gold_of, gold_of_sequences
 from loglin.criteria.criterion import Criterion
 from loglin.criteria.hidden import HiddenLabels
@@ -71,9 +72,11 @@ def problem_of(
     lengths = np.diff(design.offsets).tolist()
     about: dict[str, Any] = {"request": chosen.features(), "threads": Threads(tagger.threads)}
     rows = vectors_of(vectors, design.offsets, None)
-    if rows is not None:
-        about["vectors"] = space = VectorSpace.of(rows, tagger.vector_scale)
-        design = space.design(design, rows)
+    tables = {name: embeddings_of(given, name) for name, given in (tagger.embeddings or {}).items()}
+    templates = getattr(extractor, "templates", None)
+    space = VectorSpace.of(design, rows, templates, tables, tagger.vector_scale)
+    if space is not None:
+        about["vectors"], design = space, space.design(design, rows)
     if hides_labels(chosen):
         labels, gold = hidden_labels(sequences_of(y, lengths), lengths, options, chosen.labels)
         held = None if tagger.dev is None else _corpus(tagger)

@@ -38,7 +38,8 @@ class TemplateExtractor:
         self.templates = templates
         tool, reach = templates.tool, templates.padding
         symbols = (tool.symbols(reach) if tool is not None and reach else None) or ()
-        self.views = Views((i.view for t in templates.templates for i in t.items), symbols)
+        looked = (t for t in templates.templates if t.kind != "vector")  # see features/vectors.py
+        self.views = Views((i.view for t in looked for i in t.items), symbols)
         self.known: dict[int, Vocabulary] = {}  # with oov=first, the values of each column that are not read as OOV
         self.tables: list[KeyTable] = []  # one per unigram and bigram template, in file order
         self.same: dict[str, np.ndarray] = {}  # kind → attribute of each key of its tables, where keys share attributes

@@ -10,6 +10,7 @@ U04:%t[0,0,"^\\u"]         Wapiti's test, U05:%m[0,0,"\\d+"] its match; %X and %
 U07:%if[0,0,"-"]          there only where the pattern is found (%t also says where it is not)
 U06:%edge[-1,0]/%x[0,0]   there only where the token before lies outside the sentence
 U08:%rare[0,0,5]/%x[1,0]  there only where training saw the word fewer than five times
+U09:%vector[0,0,glove]    the word's vector in a table that is called glove (features/vectors.py)
 #! min_count=2 U01 U03    options of templates, a comment for other programs (also variance=…)
 #! labels=all B            weights for all label pairs, seen or not (--all-features: for every template)
 #! boundary=distance      outside the sentence, _B-1 and _B-2 differ (as in CRF++); else one symbol a side
@@ -52,7 +53,7 @@ class Template:
     """One kind of attribute or label n-gram, from a line of a template file."""
 
     name: str  # what precedes the colon: U01, B, T
-    kind: str  # unigram | bigram | trigram
+    kind: str  # unigram | bigram | trigram | vector
     items: tuple[Item, ...]
     text: str  # the line as written
     literals: tuple[str, ...] = ()  # the text around the items, one more than items
@@ -92,7 +93,12 @@ class TemplateSet:
     @cached_property
     def label_ngrams(self) -> tuple[Template, ...]:
         """The templates that stand for label bigrams or trigrams, whatever the text."""
-        return tuple(t for t in self.templates if t not in self.observed)
+        return tuple(t for t in self.templates if t not in self.observed and t.kind != "vector")
+
+    @cached_property
+    def vectors(self) -> tuple[Template, ...]:
+        """The templates that give tokens the vector of a word, each of one item."""
+        return tuple(t for t in self.templates if t.kind == "vector")
 
     @property
     def transitions(self) -> bool:
@@ -106,7 +112,7 @@ class TemplateSet:
 
     @cached_property
     def _longest(self) -> int:
-        return max((abs(i.offset) for t in self.templates for i in t.items), default=0)
+        return max((abs(i.offset) for t in self.templates for i in t.items if t.kind != "vector"), default=0)
 
     @cached_property
     def columns(self) -> int:
@@ -197,7 +203,7 @@ def _parse_line(line: str, place: str, tool: Tool | None = None) -> list[Templat
         raise LoglinError(f"{place}: {line!r} starts with {line[0]!r}; a template starts with U, B, * or T")
     remedy = (
         "an item is %x[row,column] such as %x[-1,0], or %name[row,column,…] "
-        f"with a name among {', '.join(FUNCTIONS)}, t, m, if"
+        f"with a name among {', '.join(FUNCTIONS)}, t, m, if, vector"
     )
     items, literals = read_items(line, place, partial(_parse_item, tool=tool), remedy)
     if any(i.function == "ngrams" for i in items) and len(items) > 1:
@@ -208,6 +214,10 @@ def _parse_line(line: str, place: str, tool: Tool | None = None) -> list[Templat
         raise LoglinError(f"{place}: {line!r} has items, but label trigrams take none; write T alone")
     if kinds == ("unigram",) and not items and ":" in line and not line.split(":", 1)[1].strip():
         raise LoglinError(f"{place}: {line!r} has nothing behind its colon; write for example U00:%x[0,0]")
+    if any(i.function == "vector" for i in items):
+        if len(items) > 1 or kinds != ("unigram",):
+            raise LoglinError(f"{place}: %vector gives numbers and must stand alone in a template U; split {line!r}")
+        kinds = ("vector",)
     if tool is None:
         return [Template(name, kind, items, line, literals) for kind in kinds]
     if tool.pairs and "bigram" in kinds and items:
@@ -239,6 +249,12 @@ def _parse_item(match: re.Match, place: str, tool: Tool | None = None) -> Item:
             from loglin.features.bytewise import compile_bytes
 
             return Item(offset, column, function, _pattern_of(match, fields[2:], place, compile_bytes))
+    if match[1] == "vector":
+        if len(fields) != 3 or not re.fullmatch(r"[A-Za-z_][\w-]*", fields[2]):
+            raise LoglinError(
+                f"{place}: {match[0]!r} needs the name of a table, such as %vector[{offset},{column},glove]"
+            )
+        return Item(offset, column, "vector", (fields[2],))
     function, arguments = parse_function(match, fields[2:], offset, place, FUNCTIONS)
     if function == "edge" and offset == 0:
         raise LoglinError(

@@ -35,7 +35,9 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex, vecto
 
     was, one = old.index, np.array([0])
     unigrams, bigrams = (attribute_numbers(old.extractor, extractor, kind) for kind in ("unigram", "bigram"))
-    unigrams = np.concatenate([unigrams, _dimension_numbers(old.vectors, vectors, extractor.n_attributes)])
+    if old.vectors is not None:
+        dimensions = old.vectors.numbers_in(vectors)
+        unigrams = np.append(unigrams, np.where(dimensions < 0, -1, dimensions + extractor.n_attributes))
     copy_weights(unigrams, was.ptr, label[was.labels], past[0], index.ptr, index.labels, L, new[0])
     parts = (was.bigram_ptr, pairs(was.bigram_pairs), past[1], index.bigram_ptr, index.bigram_pairs)
     copy_weights(bigrams, *parts, L * L, new[1])
@@ -44,12 +46,6 @@ def transferred_weights(old, extractor, labels: list, index: FeatureIndex, vecto
     ends, old_ends = np.array([0, len(index.triples)]), np.array([0, len(was.triples)])
     copy_weights(one, old_ends, triples(was.triples), past[3], ends, index.triples, L**3, new[3])
     return weights
-
-
-def _dimension_numbers(old, new, first: int) -> np.ndarray:
-    """For every dimension of the old model's vectors the attribute of the same one, or -1."""
-    size = 0 if old is None else old.size
-    return first + np.arange(size) if new is not None and new.size == size else np.full(size, -1)
 
 
 def copy_weights(attributes, old_ptr, old_codes, old_weights, ptr, codes, size, out) -> None:

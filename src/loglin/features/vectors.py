@@ -2,59 +2,215 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from loglin.corpus.sections import Section
+from loglin.corpus.embeddings import Embeddings
+from loglin.corpus.sections import Section, of_vocabulary
 from loglin.errors import LoglinError
 from loglin.features.design import Design, Vectors
+from loglin.features.template import Item, TemplateSet, parse_templates
 
 LARGEST = 1e15  # |number|, so that squares stay finite in single precision
 NAME = "vector"  # of the group, and before the number of a dimension
 
 
 @dataclass
-class VectorSpace:
-    """Which vectors a model looks at: their dimensions, and how their numbers are standardized."""
+class Scale:
+    """Mean and deviation by which dimensions are standardized; both empty where numbers are taken as they are."""
 
-    size: int
-    mean: np.ndarray  # (dimensions,) float32, or empty: numbers are taken as they are
+    mean: np.ndarray  # (dimensions,) float32, or empty
     deviation: np.ndarray  # (dimensions,) float32, none of them 0, or empty
 
     @classmethod
-    def of(cls, rows: np.ndarray, standardize: bool) -> VectorSpace:
-        """The space of the vectors (tokens, dimensions) of a training corpus."""
-        if not standardize:
-            return cls(rows.shape[1], *np.empty((2, 0), np.float32))
-        mean, deviation = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+    def of(cls, rows: np.ndarray, counts: np.ndarray | None = None) -> Scale:
+        """The scale of rows (rows, dimensions), each of which counts so often."""
+        mean = np.average(rows, axis=0, weights=counts).astype(np.float64)
+        deviation = np.sqrt(np.average((rows - mean) ** 2, axis=0, weights=counts))
         same = deviation <= 1e-6 * np.abs(mean)  # but for rounding
-        return cls(rows.shape[1], mean.astype(np.float32), np.where(same, 1.0, deviation).astype(np.float32))
+        return cls(mean.astype(np.float32), np.where(same | (deviation == 0), 1.0, deviation).astype(np.float32))
 
-    def name(self, dimension: int) -> str:
-        """The attribute of a dimension as people read it."""
-        return f"{NAME}[{dimension}]"
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        return (rows - self.mean) / self.deviation if len(self.mean) else rows
 
-    def design(self, design: Design, rows: np.ndarray) -> Design:
-        """A design of text whose tokens carry these vectors too, (tokens, dimensions)."""
-        if len(self.mean):
-            rows = (rows - self.mean) / self.deviation
-        more = Vectors(design.n_attributes, rows)
-        return replace(design, n_attributes=design.n_attributes + self.size, vectors=(*design.vectors, more))
-
-    def to_section(self) -> Section:
-        return Section({"size": self.size}, {"mean": self.mean, "deviation": self.deviation})
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {"mean": self.mean, "deviation": self.deviation}
 
     @classmethod
-    def from_section(cls, section: Section) -> VectorSpace:
-        size = section.whole("size")
+    def from_section(cls, section: Section, size: int) -> Scale:
         known = len(section.array("mean", np.float32))
         section.require(known in (0, size), "mean", "is not one a dimension")
         mean, deviation = (section.finite(name, known, np.float32) for name in ("mean", "deviation"))
         section.require(bool(np.all(deviation > 0)), "deviation", "is not above 0")
-        return cls(size, mean, deviation)
+        return cls(mean, deviation)
+
+
+AS_THEY_ARE = Scale(*np.empty((2, 0), np.float32))
+
+
+@dataclass
+class Given:
+    """Vectors that users give with their tokens."""
+
+    size: int
+    scale: Scale
+    title: ClassVar[str] = NAME
+
+    def vectors(self, design: Design, rows: np.ndarray | None) -> Vectors:
+        """The vectors of a text's tokens."""
+        assert rows is not None
+        return Vectors(design.n_attributes, self.scale.of_rows(rows))
+
+
+@dataclass
+class Looked:
+    """Vectors of the words that a template looks at, such as U00:%vector[0,0,glove]."""
+
+    title: str  # the template
+    item: Item
+    table: Embeddings
+    scale: Scale
+
+    @property
+    def size(self) -> int:
+        return self.table.rows.shape[1]
+
+    def places(self, design: Design) -> tuple[np.ndarray, np.ndarray]:
+        """The distinct rows of the table that tokens have, and for every token its place among them, -1 for none."""
+        corpus, offset = design.corpus, self.item.offset
+        if corpus is None or not 0 <= self.item.column < len(corpus.columns):
+            return np.empty(0, np.int64), np.full(design.n_tokens, -1, np.int64)
+        column = corpus.columns[self.item.column]
+        used, place = np.unique(self.table.find(column.vocabulary), return_inverse=True)
+        known = int(used.searchsorted(0))  # the first that is not -1
+        own = (place - known)[column.codes]
+        sentence = np.repeat(np.arange(corpus.n_sentences), np.diff(corpus.offsets))
+        there = np.arange(len(own)) + offset
+        inside = (there >= 0) & (there < len(own))
+        there = np.where(inside, there, 0)
+        inside &= sentence[there] == sentence
+        return used[known:], np.where(inside, own[there], -1)
+
+    def vectors(self, design: Design, rows: np.ndarray | None) -> Vectors:
+        """The vectors of a text's tokens: zero for words that the table lacks, and outside sentences."""
+        used, place = self.places(design)
+        known = self.scale.of_rows(self.table.rows[used])
+        zero = np.zeros((1, self.size), np.float32)
+        of_token = np.where(place < 0, len(used), place).astype(np.int32)
+        return Vectors(design.n_attributes, np.concatenate([known, zero]), of_token)
+
+
+@dataclass
+class VectorSpace:
+    """Which vectors a model looks at; their dimensions are attributes, group by group, behind the extractor's."""
+
+    groups: tuple[Given | Looked, ...]
+
+    @property
+    def size(self) -> int:
+        """The dimensions of all groups."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def given(self) -> Given | None:
+        """The vectors that come with tokens."""
+        return next((group for group in self.groups if isinstance(group, Given)), None)
+
+    @classmethod
+    def of(
+        cls, design: Design, rows: np.ndarray | None, templates: TemplateSet | None, tables: Mapping, standardize: bool
+    ) -> VectorSpace | None:
+        """The space of a training corpus: of given vectors (tokens, dimensions), and of templates' tables."""
+        groups: list[Given | Looked] = []
+        if rows is not None:
+            groups.append(Given(rows.shape[1], Scale.of(rows) if standardize and len(rows) else AS_THEY_ARE))
+        asked = () if templates is None else templates.vectors
+        for name in tables.keys() - {t.items[0].arguments[0] for t in asked}:
+            raise LoglinError(
+                f"no template looks at the embeddings {name!r}; write %vector[0,0,{name}], or leave them out"
+            )
+        for template in asked:
+            item = template.items[0]
+            if item.arguments[0] not in tables:
+                raise LoglinError(
+                    f"{template.text!r} names vectors {item.arguments[0]!r}; give embeddings={{{item.arguments[0]!r}: "
+                    f"FILE}}, or --embeddings {item.arguments[0]}=FILE"
+                )
+            group = Looked(template.text, item, tables[item.arguments[0]], AS_THEY_ARE)
+            used, place = group.places(design)
+            if standardize and len(used):
+                counts = np.bincount(place[place >= 0], minlength=len(used))
+                group.scale = Scale.of(group.table.rows[used], counts)
+            groups.append(group)
+        return cls(tuple(groups)) if groups else None
+
+    def design(self, design: Design, rows: np.ndarray | None) -> Design:
+        """A design of text whose tokens carry these vectors too; ``rows`` are the given ones."""
+        for group in self.groups:
+            more = group.vectors(design, rows)
+            size = design.n_attributes + group.size
+            design = replace(design, n_attributes=size, vectors=(*design.vectors, more))
+        return design
+
+    def name(self, dimension: int) -> str:
+        """The attribute of a dimension as people read it."""
+        for group in self.groups:
+            if dimension < group.size:
+                return f"{group.title}[{dimension}]"
+            dimension -= group.size
+        raise IndexError(dimension)
+
+    def numbers_in(self, other: VectorSpace | None) -> np.ndarray:
+        """For every dimension its number in another space, -1 if it has none: (dimensions,)."""
+        first, theirs = 0, {}
+        for group in () if other is None else other.groups:
+            theirs[group.title, group.size] = first
+            first += group.size
+        found = [(theirs.get((g.title, g.size)), g.size) for g in self.groups]
+        return np.concatenate([np.full(n, -1) if b is None else b + np.arange(n) for b, n in found])
+
+    # ------------------------------------------------------------------ the model file
+
+    def to_section(self) -> Section:
+        tables = {id(g.table): g.table for g in self.groups if isinstance(g, Looked)}
+        number = {key: n for n, key in enumerate(tables)}
+        manifest: dict[str, Any] = {"groups": len(self.groups), "tables": len(tables)}
+        section = Section(manifest)
+        for n, table in enumerate(tables.values()):
+            arrays = of_vocabulary("", table.words) | {"rows": table.rows.reshape(-1)}
+            section = section.with_part(f"table{n}", Section({"size": table.rows.shape[1]}, arrays))
+        for n, group in enumerate(self.groups):
+            about: dict[str, Any] = {"size": group.size}
+            if isinstance(group, Looked):
+                about = {"template": group.title, "table": number[id(group.table)]}
+            section = section.with_part(f"group{n}", Section(about, group.scale.to_arrays()))
+        return section
+
+    @classmethod
+    def from_section(cls, section: Section) -> VectorSpace:
+        tables = []
+        for n in range(section.whole("tables", least=0)):
+            part = section.part(f"table{n}")
+            words, size = part.vocabulary(), part.whole("size")
+            rows = part.finite("rows", len(words) * size, np.float32).reshape(-1, size)
+            tables.append(Embeddings(words, rows))
+        groups: list[Given | Looked] = []
+        for n in range(section.whole("groups")):
+            part = section.part(f"group{n}")
+            if "template" not in part.manifest:
+                size = part.whole("size")
+                groups.append(Given(size, Scale.from_section(part, size)))
+                continue
+            text, which = part.value("template", str), part.whole("table", least=0, most=len(tables) - 1)
+            (template,) = parse_templates(text, "the model's template").vectors
+            group = Looked(text, template.items[0], tables[which], AS_THEY_ARE)
+            group.scale = Scale.from_section(part, group.size)
+            groups.append(group)
+        section.require(sum(isinstance(g, Given) for g in groups) <= 1, "groups", "has several that are given")
+        return cls(tuple(groups))
 
 
 def attribute_name(extractor: Any, space: VectorSpace | None, attribute: int) -> str:
@@ -63,7 +219,7 @@ def attribute_name(extractor: Any, space: VectorSpace | None, attribute: int) ->
     return extractor.attribute_name(attribute) if space is None or dimension < 0 else space.name(dimension)
 
 
-def vectors_of(given: Any, offsets: np.ndarray, space: VectorSpace | None, name: str = "vectors") -> np.ndarray | None:
+def vectors_of(given: Any, offsets: np.ndarray, space: Given | None, name: str = "vectors") -> np.ndarray | None:
     """The vectors of tokens, (tokens, dimensions) float32; None if there are none, and a model of ``space`` needs none.
 
     They come as one array for every sentence, (its tokens, dimensions), or as one array for all tokens.
@@ -88,14 +244,11 @@ def vectors_of(given: Any, offsets: np.ndarray, space: VectorSpace | None, name:
 
 
 def with_vectors(space: VectorSpace | None, design: Design, given: Any, name: str = "vectors") -> Design:
-    """A design of text for a model of ``space``, whose tokens carry the given vectors."""
-    if space is None:
-        if given is not None:
-            raise LoglinError(f"the model was trained without vectors; leave out {name}, or train it with them")
-        return design
-    rows = vectors_of(given, design.offsets, space, name)
-    assert rows is not None
-    return space.design(design, rows)
+    """A design of text for a model of ``space``, whose tokens carry the given vectors, and those of its tables."""
+    wanted = None if space is None else space.given
+    if wanted is None and given is not None:
+        raise LoglinError(f"the model was trained without vectors; leave out {name}, or train it with them")
+    return design if space is None else space.design(design, vectors_of(given, design.offsets, wanted, name))
 
 
 def _joined(given: Any, offsets: np.ndarray, name: str) -> np.ndarray:

@@ -75,6 +75,8 @@ class Plan:
         """Refuse what only a whole corpus in memory can answer."""
         if self.extractor.templates.oov == "first":
             raise LoglinError("oov=first looks at the whole corpus at once; leave it out of the template for shards")
+        if self.extractor.templates.vectors:
+            raise LoglinError("shards take no vectors; leave %vector out of the template, or train in memory")
         if self.options.dictionary:
             raise LoglinError("shards take no tag dictionary; leave out the dictionary, or train in memory")
         if self.options.instance_weights is not None:
