@@ -19,6 +19,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -35,7 +36,7 @@ log = logging.getLogger("loglin.serve")
 STATIC = Path(__file__).parent / "static"
 POLL = 0.5  # seconds between looks at the files of the models
 VERBS = tuple(way.verb for way in WAYS)
-_PATHS = tuple(f"/{verb}" for verb in (*VERBS, EXPLAIN))
+_PATHS = {f"/{verb}": verb for verb in (*VERBS, EXPLAIN)}
 _WRONG_PATHS = {
     404: "there is nothing at {path}; /docs lists what there is",
     405: "{path} does not take {method}; /docs says what it takes",
@@ -135,6 +136,34 @@ class Pages(StaticFiles):
         return response
 
 
+class Application(FastAPI):
+    """The service's paths; those that models answer go around FastAPI, which describes them: its own way through a
+    request took as long as all else."""
+
+    guard: Guard
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.guard(scope, receive, send)
+
+    async def dispatch(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request that may be answered."""
+        verb = _PATHS.get(scope["path"]) if scope.get("method") == "POST" else None
+        if verb is None:
+            await super().__call__(scope, receive, send)
+            return
+        request, scope["route"] = Request(scope, receive), self.state.routes[verb]
+        try:
+            response = await self.state.service.answer(request, verb)
+        except Refusal as refusal:
+            response = refused(refusal)
+        await response(scope, receive, send)
+
+
+def refused(refusal: Refusal) -> Response:
+    """The answer to a request that is refused."""
+    return JSONResponse({"error": str(refusal)}, refusal.status)
+
+
 def application(models: Sequence[Served], limits: Limits, token: str | None = None) -> FastAPI:
     """The application that serves some models; more paths may be added to it before it is run."""
     service = Service(models, limits)
@@ -150,13 +179,14 @@ def application(models: Sequence[Served], limits: Limits, token: str | None = No
             await asyncio.to_thread(one.close)
         service.loading.shutdown()
 
-    app = FastAPI(
+    app = Application(
         title="loglin serve", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
         description="Log-linear models: tag, classify, parse and continue text, and say why.",
     )  # fmt: skip
-    app.state.service = service
+    app.state.service, app.guard = service, Guard(app.dispatch, service.metrics, token)
     for verb in (*VERBS, EXPLAIN):
         _add_verb(app, service, verb)
+    app.state.routes = {route.name: route for route in app.routes if isinstance(route, APIRoute)}
 
     @app.get("/models", summary="The models that are served")
     async def list_models() -> dict[str, Any]:
@@ -171,8 +201,8 @@ def application(models: Sequence[Served], limits: Limits, token: str | None = No
         return PlainTextResponse(service.metrics.text(service.models.values()), media_type=CONTENT_TYPE)
 
     @app.exception_handler(Refusal)
-    async def refuse(request: Request, refusal: Refusal) -> JSONResponse:
-        return JSONResponse({"error": str(refusal)}, refusal.status)
+    async def refuse(request: Request, refusal: Refusal) -> Response:
+        return refused(refusal)
 
     @app.exception_handler(HTTPException)
     async def refuse_path(request: Request, error: HTTPException) -> JSONResponse:
@@ -183,7 +213,6 @@ def application(models: Sequence[Served], limits: Limits, token: str | None = No
         return JSONResponse({"error": told}, status, error.headers)
 
     app.mount("/docs", Pages(directory=STATIC / "docs", html=True), "docs")
-    app.add_middleware(Guard, metrics=service.metrics, token=token)
     return app
 
 

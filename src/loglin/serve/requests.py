@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -134,6 +135,9 @@ def _check_tokens(value: Any, place: str, limits: Limits) -> None:
     if type(value) is not list:
         raise Refusal(422, f"{place} is {_shown(value)}; give a list of tokens")
     check_length(len(value), limits, place)
+    kinds = set(map(type, value))
+    if kinds <= {str} or (kinds == {list} and set(map(type, chain.from_iterable(value))) <= {str}):
+        return
     for number, token in enumerate(value):
         if type(token) is str:
             continue
@@ -194,6 +198,8 @@ def asked_of(given: Mapping[str, Any], options: Mapping[str, Option], known: Ite
 
 def of_query(query: bytes) -> dict[str, Any]:
     """The values of a query, those that look like numbers or truths as such."""
+    if not query:
+        return {}
     try:
         pairs = parse_qsl(query.decode(), keep_blank_values=True, errors="strict", max_num_fields=20)
     except ValueError:
