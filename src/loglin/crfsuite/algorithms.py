@@ -49,6 +49,7 @@ class Parameter:
 _OWN_STEPS = "loglin chooses the steps by itself"
 _OWN_SEARCH = "loglin searches along lines in its own way"
 MOST = 2**31 - 1
+NEAR = 8e-4  # of the loss: how near to its optimum training is to end where nothing is told of that
 FEATURES = (
     Parameter("feature.minfreq", 0.0, "Features whose values sum to less in the training data are left out."),
     Parameter("feature.possible_states", False, "Weights for all pairs of an attribute and a label.", bool),
@@ -99,35 +100,30 @@ class Algorithm:
 # ---------------------------------------------------------------------- when training ends
 
 
-def _told(values: Values) -> bool:
-    """Whether it was told when L-BFGS ends; else it ends as everywhere in loglin, within about 0.1 % of the optimum."""
+def _usual(values: Values) -> bool:
+    """Whether nothing was told of when training ends: then it ends as elsewhere in loglin, near the optimum."""
     usual = {"epsilon": 1e-5, "period": 10, "delta": 1e-5}
-    return any(values[name] != value for name, value in usual.items())
+    return all(values[name] == value for name, value in usual.items())
 
 
 def _tol(values: Values) -> float:
-    from loglin.criteria.criterion import Defaults
-
-    return (values["delta"] if values["period"] else 0.0) if _told(values) else Defaults.tol
+    return NEAR if _usual(values) else values["delta"] if values["period"] else 0.0
 
 
-def _flat(values: Values, sentences: int, tokens: int) -> Rule | None:
+def _flat(values: Values, sentences: int, tokens: int) -> Rule:
     """L-BFGS ends where the gradient is small beside the weights, or ``period`` steps have gained little."""
-    if not _told(values):
-        return None
-    import numpy as np
-
+    from loglin.kernels.vectors import norm
     from loglin.optimize.record import StopTraining
 
     met: list[float] = []
-    epsilon, period, delta = values["epsilon"], values["period"], values["delta"]
+    epsilon, period, delta = values["epsilon"], values["period"], NEAR if _usual(values) else values["delta"]
 
     def rule(iteration: Iteration, weights: np.ndarray) -> None:
         met.append(iteration.value)
-        if iteration.gradient_norm <= epsilon * max(1.0, float(np.linalg.norm(weights))):
+        if iteration.gradient_norm <= epsilon * max(1.0, norm(weights)):
             raise StopTraining(f"the gradient is below epsilon = {epsilon:g} times the weights")
         if 0 < period < len(met) and met[-1 - period] - met[-1] < delta * abs(met[-1]):
-            raise StopTraining(f"{period} iterations lowered the loss by less than delta = {delta:g} of it")
+            raise StopTraining(f"{period} iterations lowered the loss by less than {delta:g} of it")
 
     return rule
 
@@ -197,6 +193,7 @@ ALGORITHMS = {
         ),
         "crf",
         optimizer="sgd",
+        tol=lambda values: NEAR if values["delta"] == 1e-6 else values["delta"],
         step="Epoch",
         norm="Feature L2-norm",
     ),

@@ -11,6 +11,7 @@ import numpy as np
 
 from loglin.crfsuite.algorithms import FEATURES, Algorithm, Parameter, Values
 from loglin.decoding.chains import Decoder
+from loglin.kernels.vectors import norm
 from loglin.optimize.record import ASKED, LIMIT
 
 if TYPE_CHECKING:
@@ -83,12 +84,11 @@ class Log:
         self._lines([self.algorithm.title, *_said(self.algorithm.parameters, self.values, self.algorithm.log), ""])
 
     def iteration(self, iteration: Iteration, weights: np.ndarray, trials: int, scores: Sequence[str]) -> None:
-        norm = float(np.linalg.norm(weights))
         self._lines(
             [
                 f"***** {self.algorithm.step} #{iteration.number} *****",
                 f"Loss: {iteration.value:.6f}",
-                f"{self.algorithm.norm}: {norm:.6f}",
+                f"{self.algorithm.norm}: {norm(weights):.6f}",
             ]
         )
         if self.algorithm.batch:

@@ -144,35 +144,36 @@ class AttributeReader:
 
         False, and nothing is taken in, if there are others.
         """
-        values: list = list(chain.from_iterable(map(dict.values, tokens)))
-        kinds = list(map(type, values))
-        if not _PLAIN.issuperset(kinds):
+        kinds = set(map(type, chain.from_iterable(map(dict.values, tokens))))
+        if not kinds <= _PLAIN:
             return False
-        number_of, first = self._numbers.__getitem__, len(self._codes)
-        places: list[int] = []
-        if _NAMED.issuperset(kinds):
-            codes = array("i", map(number_of, chain.from_iterable(map(dict.items, tokens))))
-        elif self._numbers.n_values < MOST_VALUES:
-            try:
-                codes = array("i", map(number_of, zip(chain.from_iterable(tokens), values, kinds, strict=True)))
-            except (ValueError, OverflowError):  # not finite
-                return False
-        else:
-            places = [i for i, kind in enumerate(kinds) if kind not in _NAMED]
-            numbers = [values[i] for i in places]
-            try:
-                if not all(map(math.isfinite, numbers)):
-                    return False
-            except OverflowError:
-                return False
-            for i in places:
-                values[i] = None
-            codes = array("i", map(number_of, zip(chain.from_iterable(tokens), values, strict=True)))
-            self._places.extend(first + i for i in places)
-            self._values.extend(numbers)
+        number_of, few = self._numbers.__getitem__, self._numbers.n_values < MOST_VALUES
+        try:
+            if kinds <= _NAMED or (self.zeros and few):  # where 0 means the same as False
+                codes = array("i", map(number_of, chain.from_iterable(map(dict.items, tokens))))
+            else:
+                values = list(chain.from_iterable(map(dict.values, tokens)))
+                keys, types = chain.from_iterable(tokens), list(map(type, values))
+                if few:
+                    codes = array("i", map(number_of, zip(keys, values, types, strict=True)))
+                else:
+                    codes = self._with_values(keys, values, types)
+        except (ValueError, OverflowError):  # not finite
+            return False
         self._codes += codes
         self._ptr.extend(accumulate(map(len, tokens[1:]), initial=self._ptr[-1] + len(tokens[0])))
         return True
+
+    def _with_values(self, keys: Iterable, values: list, types: list[type]) -> array:
+        """The codes of attributes whose numbers are kept one by one, not as keys."""
+        places = [i for i, kind in enumerate(types) if kind not in _NAMED]
+        numbers = [finite("", values[i]) for i in places]
+        for i in places:
+            values[i] = None
+        codes = array("i", map(self._numbers.__getitem__, zip(keys, values, strict=True)))
+        self._places.extend(len(self._codes) + i for i in places)
+        self._values.extend(numbers)
+        return codes
 
     def _add_tokens(self, tokens: list) -> None:
         """Take in tokens of any form, one by one."""
@@ -205,7 +206,8 @@ MOST_VALUES = 10_000  # numbers that are kept as keys, each with its attribute; 
 class _Numbers(dict):
     """Numbers of keys: a name, or a key with a string, True or False, with None for any number, or with a number.
 
-    Since 1, 1.0 and True are the same key of a dict, a number comes with its type: (key, value, type).
+    Since 1, 1.0 and True are the same key of a dict, as are 0 and False, a number comes with its type where 0 and False
+    mean different things: (key, value, type).
     """
 
     def __init__(self, zeros: bool) -> None:
