@@ -188,3 +188,19 @@ def test_commands_take_many_files_and_workers(tmp_path, monkeypatch):
         whole, parts = (json.loads(run(*options, *more).splitlines()[-1]) for more in ([], ["--work-dir", "work"]))
         assert whole["tokens"] == parts["tokens"] > 300
         assert parts["objective"] == pytest.approx(whole["objective"], rel=1e-3)
+
+
+def test_a_training_without_workers_ends_with_a_sentence(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "GONE", 2)
+    monkeypatch.setattr(distributed, "PATIENCE", 1)
+    with distributed.connected(workers=1) as client:
+
+        def leave(iteration):
+            if iteration.number == 2:
+                client.cluster.scale(0)
+
+        classifier = MaxEnt(callbacks=[leave])
+        refused_with_remedy(
+            lambda: classifier.fit(DICTS, LABELS, work_dir=tmp_path / "work", client=client), "no worker left"
+        )

@@ -22,6 +22,7 @@ from loglin.errors import LoglinError
 from loglin.objectives.sums import FAN, StoredFile, Sums, Total, total
 
 ANSWER = 10  # seconds in which a scheduler must answer
+PATIENCE, GONE = 10, 180  # seconds between looks for workers; seconds without any after which training is given up
 DEATHS = 100  # of workers while they have the same part, before training is given up
 NEEDED = "the package distributed is needed; install loglin[distributed]"
 
@@ -73,8 +74,18 @@ class Workers:
 
         from distributed import KilledWorker
 
+        left, look = GONE, min(PATIENCE, GONE)
         try:
-            return future.result()
+            while left > 0:
+                try:
+                    return future.result(timeout=look)
+                except TimeoutError:
+                    if future.status != "pending":
+                        raise
+                    left = GONE if self.client.scheduler_info(n_workers=-1)["workers"] else left - look
+            raise LoglinError(
+                f"for {GONE} seconds there was no worker left; see why they ended, start some, and train again"
+            )
         except KilledWorker as error:
             raise LoglinError(
                 f"workers died {DEATHS} times over the same part ({error}); give them more memory, or smaller shards "
