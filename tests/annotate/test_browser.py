@@ -128,6 +128,7 @@ def test_keys_and_mouse_do_what_they_say(browser, folder):
         page.get_by_role("button", name="keys").click()
         assert page.is_visible("text=leave undecided")
     told = annotator.end()
+    assert "iterations" not in told
     assert "no model is learnt yet" in told, "nothing is left of what was done but a word that is always a NAME"
     assert not (folder / "end.model").exists()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -191,6 +192,7 @@ def _serve(session: Session, host: str, port: int) -> None:
     done = f"{len(session.work.answers):,} of {len(session.items):,} done"
     print(f"saved in {session.journal.path}; {done}; Ctrl-C ends", flush=True)
     interrupts.release()
+    logging.getLogger("loglin").setLevel(logging.WARNING)  # every answer is learnt from: that is no news
     run(app(session, (*LOCAL, host)), sock, Limits())
 
 

@@ -202,6 +202,7 @@ function label(type) {
   if (marking) marking.label(type, state.single);
   else if (type !== null) chosen = type;
   draw();
+  byId("sentence").focus({ preventScroll: true });
 }
 
 function undecided() {

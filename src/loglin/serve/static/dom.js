@@ -30,9 +30,13 @@ export const hue = (types, type) => {
   return place < 0 ? 0 : HUES[place] ?? Math.round((place * 137.5) % 360);
 };
 
+// A service that asks for a token gets it from the address of the page, behind #token=, which no server sees.
+const token = () => new URLSearchParams(location.hash.slice(1)).get("token");
+
 export async function ask(method, address, body) {
-  const told = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const answer = await fetch(address, { method, ...told });
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  if (token()) headers.authorization = `Bearer ${token()}`;
+  const answer = await fetch(address, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
   const value = await answer.json().catch(() => ({ error: `the service answered with ${answer.status}` }));
   if (!answer.ok) {
     const said = typeof value.error === "string" ? value.error : value.detail ?? value.error?.message;
