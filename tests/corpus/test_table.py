@@ -219,3 +219,45 @@ def test_parquet_needs_pyarrow(folder, arrow, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "install loglin[tables]" in refusal("train", arrow / "rows.parquet", *OPTIONS, "-o", tmp_path / "m")
     run("train", folder / "rows.csv", *OPTIONS, "-o", tmp_path / "m", "--quiet")
+
+
+# ---------------------------------------------------------------------- examples of classifiers
+
+TEXTS = [("sport", "They won, again"), ("law", "a court"), ("sport", "a goal"), ("law", "the law")]
+ATTRIBUTES = [("a", "red", "3.5"), ("b", "blue", "1"), ("a", "red", ""), ("b", "green", "0")]
+
+
+def test_texts_in_tables_are_classified(tmp_path):
+    lines = "".join(json.dumps({"label": y, "text": text}) + "\n" for y, text in TEXTS)
+    (tmp_path / "docs.jsonl").write_text(lines)
+    with open(tmp_path / "docs.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows([("label", "text"), *TEXTS])
+    for name in ("docs.jsonl", "docs.csv"):
+        run("classify-train", tmp_path / name, "-o", tmp_path / f"{name}.model", "--quiet")
+    assert weights(tmp_path / "docs.csv.model") == weights(tmp_path / "docs.jsonl.model")
+    answers = run("classify", tmp_path / "docs.csv.model", tmp_path / "docs.csv")
+    assert answers.split() == [y for y, _ in TEXTS]
+    assert "accuracy 100.00% (4 of 4" in run("classify", tmp_path / "docs.csv.model", tmp_path / "docs.csv", "--eval")
+
+
+def test_columns_are_attributes_of_classifiers(tmp_path):
+    rows = [{"color": c} | ({"size": float(s)} if s else {}) for _, c, s in ATTRIBUTES]
+    lines = "".join(
+        json.dumps({"label": row[0], "features": x}) + "\n" for row, x in zip(ATTRIBUTES, rows, strict=True)
+    )
+    (tmp_path / "rows.jsonl").write_text(lines)
+    with open(tmp_path / "rows.csv", "w", newline="") as stream:
+        csv.writer(stream).writerows([("label", "color", "size"), *ATTRIBUTES])
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"label": [r[0] for r in ATTRIBUTES], "color": [r[1] for r in ATTRIBUTES]}
+    columns["size"] = [float(r[2]) if r[2] else None for r in ATTRIBUTES]
+    parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
+    for name in ("rows.jsonl", "rows.csv", "rows.parquet"):
+        run("classify-train", tmp_path / name, "-o", tmp_path / f"{name}.model", "--quiet")
+        assert weights(tmp_path / f"{name}.model") == weights(tmp_path / "rows.jsonl.model")
+    (tmp_path / "bad.csv").write_text("label\na\n")
+    refused(tmp_path, ["classify-train", "bad.csv", "-o", "m"], "no column besides 'label'")
+    (tmp_path / "empty.csv").write_text("label,text\na,\n")
+    refused(tmp_path, ["classify-train", "empty.csv", "-o", "m"], "line 2: the text is None; give a string")

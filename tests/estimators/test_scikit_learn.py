@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+from typing import Any, get_type_hints
 
 import joblib
 import numpy as np
@@ -260,3 +261,8 @@ def test_results_are_readable(tagger):
     assert "Any" not in offered
     for estimator in (Tagger(), MaxEnt(), NaiveBayes(), Parser(), LanguageModel()):
         assert type(estimator).__name__ in (estimator._repr_html_() or "")
+
+
+def test_answers_are_typed():
+    for method in (MaxEnt.predict, NaiveBayes.predict, MaxEnt.predict_proba, MaxEnt.score, Tagger.predict):
+        assert get_type_hints(method)["return"] is not Any

@@ -21,15 +21,20 @@ from loglin.errors import LoglinError
 
 EXAMPLES_AT_ONCE = 1000
 NO_LABEL = "leave it out or give it one"
-JSON, SVMLIGHT = "jsonl", "svmlight"
-ENDINGS = {JSON: (".jsonl", ".json", ".ndjson"), SVMLIGHT: (".svm", ".svmlight", ".libsvm")}  # of names of files
+JSON, SVMLIGHT, TABLE = "jsonl", "svmlight", "table"
+ENDINGS = {  # of names of files
+    JSON: (".jsonl", ".json", ".ndjson"),
+    SVMLIGHT: (".svm", ".svmlight", ".libsvm"),
+    TABLE: (".csv", ".tsv", ".parquet", ".feather", ".arrow"),
+}
 
 example_format = click.option(
     "--format",
     "example_format",
     type=click.Choice(["auto", *ENDINGS]),
     default="auto",
-    help="Kind of file; auto goes by the name (.jsonl, .svm), else by the first character.",
+    help="Kind of file; auto goes by the name (.jsonl; .svm; .csv, .tsv, .parquet, .feather and .arrow are tables), "
+    "else by the first character.",
 )
 
 
@@ -75,6 +80,13 @@ def read_examples(path: str, kind: str, encoding: str) -> Iterator[list[Example]
 
     read = jsonlines.examples if kind == JSON else svmlight.read
     numbers, kinds = count(1), set[tuple[bool, bool]]()
+    if kind == TABLE:
+        from loglin.corpus.table import examples
+
+        yield from batches(
+            _checked(path, zip(examples(path, encoding), numbers, strict=False), kinds), EXAMPLES_AT_ONCE
+        )
+        return
     for lines in line_blocks(path, encoding, b"\n", tokens=False):
         pairs: Iterable[tuple] = read(path, encoding, lines)
         yield from batches(_checked(path, zip(pairs, numbers, strict=False), kinds), EXAMPLES_AT_ONCE)

@@ -9,6 +9,7 @@ Parquet and Feather may also hold lists, a row a sentence. A tagged table has on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -240,6 +241,36 @@ class Table(Format):
     def stretches(self, path: str, encoding: str) -> Iterator[Rows]:
         for _, part, tokens, cuts in self._pieces(path, encoding, None, needs_label=False):
             yield Rows(tokens, path, part, cuts)
+
+
+def examples(path: str, encoding: str) -> Iterator[tuple[object, object]]:
+    """(answer, text or attributes) of every row, by columns named as the keys of JSON lines: label or labels, text.
+
+    Without a column "text" all others are attributes, of which texts that read as numbers are their values.
+    """
+    for part in parts(path, encoding):
+        answers = next((name for name in ("labels", "label") if name in part.names), None)
+        others = ["text"] if "text" in part.names else [n for n in part.names if n and n != answers]
+        if not others:
+            raise LoglinError(f"{path} has no column besides {answers!r}; give text, or columns of attributes")
+        columns = [part.column(name) for name in others]
+        given = part.column(answers) if answers else [None] * part.n_rows
+        for row, (answer, values) in enumerate(zip(given, zip(*columns, strict=True), strict=True)):
+            if others == ["text"]:
+                if not isinstance(values[0], str):
+                    raise LoglinError(f"{part.at(row)}: the text is {values[0]!r:.40}; give a string")
+                yield answer, values[0]
+            else:
+                yield answer, {n: _number(v) for n, v in zip(others, values, strict=True) if v is not None}
+
+
+def _number(value: Any) -> Any:
+    """A text that reads as a finite number as that number."""
+    try:
+        number = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return value
+    return number if math.isfinite(number) else value
 
 
 def _about(names: Names) -> dict[str, Any]:

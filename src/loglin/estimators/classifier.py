@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +28,9 @@ from loglin.models.chain import Model
 from loglin.models.weights import attribute_names, weights_table
 from loglin.optimize.run import check_whole
 from loglin.structures import Local
+
+Predicted = np.ndarray | list  # classes; of label sets a list of sets, of candidates a list if they make no array
+Probabilities = np.ndarray | list[np.ndarray]  # (examples, classes); of candidates an array for every example
 
 
 class Votes(list[Vote]):
@@ -186,18 +189,24 @@ class Classifier(Pickled, ClassifierMixin, BaseEstimator):
             mask = np.array([np.isin(np.arange(len(labels)), codes(labels, c, i)) for i, c in enumerate(candidates)])
         return Local(scores, mask)
 
-    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Predicted:
         """The most probable class of every example."""
         best = self.scores(X).argmax(axis=1) if candidates is None else self._local(X, candidates).best()[0]
         return self.classes_[best]
 
-    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+    @overload
+    def predict_proba(self, X: Any, candidates: None = None) -> np.ndarray: ...
+
+    @overload
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable]) -> Probabilities: ...
+
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Probabilities:
         """Probabilities (examples, classes), classes as in ``classes_``."""
         return self._local(X, candidates).marginals()
 
-    def predict_log_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+    def predict_log_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, candidates))
+            return np.log(self.predict_proba(X, candidates))  # type: ignore[arg-type]
 
     def predict_nbest(self, X: Any, k: int = 5) -> list[list[tuple[Any, float]]]:
         """For every example its k most probable classes, each with its probability."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ from loglin.criteria.criterion import Criterion
 from loglin.decoding.reasons import Vote
 from loglin.errors import LoglinError
 from loglin.estimators.candidates import CandidateLists, of_new_examples, of_training
-from loglin.estimators.classifier import Classifier, Votes, codes, is_matrix, single
+from loglin.estimators.classifier import Classifier, Predicted, Probabilities, Votes, codes, is_matrix, single
 from loglin.estimators.framed import examples_and_classes, table_record
 from loglin.estimators.given import are_texts, classes_of, examples_of, listed, pair_of
 from loglin.estimators.label_sets import checked_threshold, is_indicator, label_sets
@@ -385,7 +385,7 @@ class MaxEnt(WithCriterion, Classifier):
         design = self._decoder.design(lists.attributes)
         return np.split(self._decoder.scores(design)[:, 0], design.offsets[1:])[:-1], lists
 
-    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+    def predict(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Predicted:
         """The most probable class of every example.
 
         Of label sets, the sets (or the 0/1 matrix that training had); with ``features``, one of the candidates.
@@ -401,7 +401,13 @@ class MaxEnt(WithCriterion, Classifier):
             return np.array(best, self.classes_.dtype if not best else None) if len(self.classes_) else best
         return super().predict(X, candidates)
 
-    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Any:
+    @overload
+    def predict_proba(self, X: Any, candidates: None = None) -> np.ndarray: ...
+
+    @overload
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable]) -> Probabilities: ...
+
+    def predict_proba(self, X: Any, candidates: Sequence[Iterable] | None = None) -> Probabilities:
         """Probabilities (examples, classes), classes as in ``classes_``; of f(x, y)'s candidates a list of arrays."""
         if not self.gives_probabilities:
             raise LoglinError(
