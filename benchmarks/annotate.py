@@ -202,14 +202,14 @@ def markdown(result: dict[str, Any]) -> str:
             f"{n:,} sentences, {tokens:,} tokens; a model of all labels has F1 {100 * found['full']:.2f}. "
             "Sentences · tokens read, and how many times fewer tokens than at random.",
             "",
-            "| way | " + " | ".join(f"{goal:.0%}" for goal in GOALS) + " |",
-            "|---|" + "---|" * len(GOALS),
+            "| way | seeds | " + " | ".join(f"{goal:.0%}" for goal in GOALS) + " |",
+            "|---|---|" + "---|" * len(GOALS),
         ]
         at_random = found["goals"].get("random")
         for way in WAYS:
             if way in found["goals"]:
                 cells = [_cell(c, at_random and at_random[i]) for i, c in enumerate(found["goals"][way])]
-                lines.append(f"| `{way}` | {' | '.join(cells)} |")
+                lines.append(f"| `{way}` | {len(found['curves'][way])} | {' | '.join(cells)} |")
     return "\n".join([*lines, "", "![F1 by tokens read](annotate.svg)", ""])
 
 
