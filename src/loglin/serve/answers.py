@@ -42,13 +42,10 @@ class Answering(Protocol):
         """What /models says."""
 
 
-def answering(path: str, name: str, limits: Limits, threads: int | None = 1) -> Answering:
-    """The model in a file, copied into memory and made ready; errors call it by its name."""
-    try:
-        model = kinds.load(path, mapped=False)
-        found: Answering = _WAYS[model.kind.face](model, name, limits, threads)
-    except LoglinError as error:
-        raise LoglinError(str(error).replace(str(path), name)) from None
+def answering(path: str, limits: Limits, threads: int | None = 1) -> Answering:
+    """The model in a file, copied into memory and made ready."""
+    model = kinds.load(path, mapped=False)
+    found: Answering = _WAYS[model.kind.face](model, path, limits, threads)
     found.trained = model
     with suppress(LoglinError, Refusal):  # a first answer, so that nothing is left to be laid out; not all read text
         found.answers([Item(found.keys[0], _WARM[found.keys[0]])], {})
@@ -67,13 +64,13 @@ class Tagging:
     options: ClassVar[Mapping[str, Option]] = {"entities": FLAG, "marginals": FLAG, "nbest": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"position": POSITION}
 
-    def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
+    def __init__(self, model: Any, path: str, limits: Limits, threads: int | None):
         from loglin.estimators import Tagger
 
         self.tagger, self.limits = Tagger.from_model(model, threads), limits
         if model.record.get("feature_function"):
             raise LoglinError(
-                f"{name} was trained with a feature function, which files do not keep; it cannot be served"
+                f"{path} was trained with a feature function, which files do not keep; it cannot be served"
             )
         self.has_columns = isinstance(model.extractor, TemplateExtractor)
         self.splits = tokenizer(RAW if self.tagger.tokenizer is None else self.tagger.tokenizer)
@@ -159,11 +156,11 @@ class Classifying:
     options: ClassVar[Mapping[str, Option]] = {"nbest": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {}
 
-    def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
+    def __init__(self, model: Any, path: str, limits: Limits, threads: int | None):
         from loglin.estimators import judging
 
         self.judging = judging  # which imports scikit-learn
-        self.classifier, self.limits = judging.classifier_of(model, name, threads), limits
+        self.classifier, self.limits = judging.classifier_of(model, path, threads), limits
         self.keys: Sequence[str] = ("candidates",) if model.kind.ranks else ("text", "features")
 
     def about(self) -> Answer:
@@ -206,7 +203,7 @@ class Parsing:
     options: ClassVar[Mapping[str, Option]] = {"nbest": COUNT, "probabilities": FLAG, "max_recall": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"span": SPAN}
 
-    def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
+    def __init__(self, model: Any, path: str, limits: Limits, threads: int | None):
         from loglin.estimators import Parser
 
         self.parser = Parser.from_model(model, threads)
@@ -263,7 +260,7 @@ class Predicting:
     options: ClassVar[Mapping[str, Option]] = {"k": COUNT, "votes": FLAG}
     explaining: ClassVar[Mapping[str, Option]] = {"word": WORD}
 
-    def __init__(self, model: Any, name: str, limits: Limits, threads: int | None):
+    def __init__(self, model: Any, path: str, limits: Limits, threads: int | None):
         from loglin.estimators import LanguageModel
 
         self.model, self.limits = LanguageModel.from_model(model), limits

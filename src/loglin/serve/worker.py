@@ -70,7 +70,7 @@ class Served:
         self.name, self.path, self.limits, self.threads = name, path, limits, threads
         self.counts, self.refusal = Counts(), ""
         self.seen = signature(path)
-        self.current: Answering = answering(path, name, limits, threads)
+        self.current: Answering = answering(path, limits, threads)
         self.since, self.counts.loads = time.time(), 1
         self.pending = 0  # jobs that are not answered yet
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
@@ -86,13 +86,14 @@ class Served:
             return
         self.seen = found
         try:
-            fresh = answering(self.path, self.name, self.limits, self.threads)
+            fresh = answering(self.path, self.limits, self.threads)
             if fresh.verb != self.current.verb:
                 raise LoglinError(
                     f"{self.name} now answers {fresh.verb}, not {self.current.verb}; serve it under another name"
                 )
         except (LoglinError, MemoryError) as error:
-            self.refusal, self.counts.refused = str(error) or "there is not enough memory", self.counts.refused + 1
+            told = str(error).replace(self.path, self.name)  # where the file is concerns nobody who asks
+            self.refusal, self.counts.refused = told or "there is not enough memory", self.counts.refused + 1
             log.warning("%s: the new file is refused, the old model stays: %s", self.name, self.refusal)
             return
         self.current, self.refusal, self.since = fresh, "", time.time()
