@@ -68,7 +68,7 @@ def test_forty_lines_a_kill_and_a_resume(browser, folder):
         number, spans = mark(page)
         page.keyboard.press("Enter")  # and in the middle of that …
         annotator.kill()
-    annotator = Annotator(folder, *options)
+    annotator = Annotator(folder, *options, "-o", "end.model")
     found = spans_of(annotator)
     assert found in (said(clicked), said({**clicked, number: spans})), "the last one is there wholly or not at all"
     if len(found) > len(clicked):
@@ -90,7 +90,8 @@ def test_forty_lines_a_kill_and_a_resume(browser, folder):
     assert (
         result.f1 > 0.62
     )  # docs/benchmarks/annotate.json: 36 to 43 lines by the least certain token give 0.65 to 0.70
-    annotator.end()
+    assert "model written to end.model" in annotator.end()
+    assert Tagger.load(folder / "end.model").classes_
 
 
 def test_keys_and_mouse_do_what_they_say(browser, folder):

@@ -209,7 +209,8 @@ def test_a_threshold_asks_only_for_what_is_uncertain(tmp_path):
     session.learner.wait()
     for number in range(15, 40):
         proposal = session.shown(number)["proposal"]
-        assert proposal["asked"] == [t for t, p in enumerate(proposal["certainty"]) if p < 0.8]
+        uncertain = [t for t, p in enumerate(proposal["certainty"]) if p < 0.8]
+        assert proposal["asked"] == (uncertain or list(range(len(LINES[number]))))
     session.close()
 
 

@@ -162,7 +162,7 @@ class Tagging:
                 spans.append({**rule._asdict(), "probability": 1.0})
         spans.sort(key=lambda s: s["start"])
         asked = [t for t in range(n) if model is None or self.threshold is None or certain[t] < self.threshold]
-        return {"spans": spans, "certainty": certain, "asked": asked}
+        return {"spans": spans, "certainty": certain, "asked": asked or list(range(n))}  # where all is certain, all
 
     def _decoded(
         self, model: Tagger, item: Item, limits: dict[int, set[str]]
