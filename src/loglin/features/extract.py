@@ -77,7 +77,7 @@ class TemplateExtractor:
         for f, table in zip(fitted, self.tables, strict=True):
             ids = np.empty(len(f.keys), np.int32)
             table.find(f.keys, ids)
-            f.numbers = np.append(self._attributes(f.template.kind, ids), np.int32(-1))
+            f.numbers = np.append(self.attributes(f.template.kind, ids), np.int32(-1))
         return self._assembled(fitted, corpus, corpus, True)
 
     def _assembled(self, fitted: list[Fitted], original: Corpus, corpus: Corpus, fold: bool) -> Design:
@@ -163,7 +163,7 @@ class TemplateExtractor:
             lists = self._lists(template, corpus)
             ids = np.empty(len(lists.ids), np.int32)
             table.find(lists.ids.astype(np.int64), ids)
-            unigrams = unigrams.joined(lists.with_ids(self._attributes("unigram", ids)))
+            unigrams = unigrams.joined(lists.with_ids(self.attributes("unigram", ids)))
         bigrams = Incidence.empty(corpus.n_tokens) if bigrams is None else bigrams
         return self._design(original, unigrams, bigrams, None)
 
@@ -202,9 +202,9 @@ class TemplateExtractor:
     def _found(self, kind: str, places: Padded, threads: int | None) -> Incidence:
         """The attributes of every token by all templates of a kind, -1 included."""
         ids = self._lookup(kind).find(places.columns, places.offsets, threads)[places.tokens]
-        return Incidence.of_equal_lengths(self._attributes(kind, ids))
+        return Incidence.of_equal_lengths(self.attributes(kind, ids))
 
-    def _attributes(self, kind: str, ids: np.ndarray) -> np.ndarray:
+    def attributes(self, kind: str, ids: np.ndarray) -> np.ndarray:
         """The attributes that numbers of keys stand for, -1 for -1."""
         return np.append(self.same[kind], np.int32(-1))[ids] if kind in self.same else ids
 
@@ -375,7 +375,7 @@ class TemplateExtractor:
         other.views, other.known = self.views, self.known
         keep, bases = {"unigram": unigrams, "bigram": bigrams}, {"unigram": 0, "bigram": 0}
         for template, table in zip(self.observed_templates, self.tables, strict=True):
-            numbers = self._attributes(template.kind, table.base + np.arange(len(table.keys)))
+            numbers = self.attributes(template.kind, table.base + np.arange(len(table.keys)))
             chosen = keep[template.kind][numbers]
             other.tables.append(KeyTable(table.keys[chosen], bases[template.kind]))
             bases[template.kind] += int(chosen.sum())
@@ -400,8 +400,8 @@ class TemplateExtractor:
                 keys = np.where((keys < 0) | (codes < 0), -1, keys * (len(their) + 2 * reach) + codes)
             found = np.empty(len(keys), np.int32)
             theirs[kind, template.text].find(keys, found)
-            mine = self._attributes(kind, table.base + np.arange(len(keys)))
-            numbers[mine[found >= 0]] = other._attributes(kind, found[found >= 0])
+            mine = self.attributes(kind, table.base + np.arange(len(keys)))
+            numbers[mine[found >= 0]] = other.attributes(kind, found[found >= 0])
 
     # ------------------------------------------------------------------ the model file
 

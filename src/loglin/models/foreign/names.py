@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
+import numpy as np
+
 from loglin.errors import LoglinError
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import Item, Template
@@ -14,12 +16,10 @@ Spelling = Callable[[Item, int], str]  # of a place outside a sentence, at that 
 
 def strings(extractor: TemplateExtractor, kind: str, spelled: Spelling) -> Iterator[tuple[int, Template, list[str]]]:
     """Every attribute of a kind with its template and its items' values, once for each way to write it."""
-    import numpy as np
-
     for template, table in zip(extractor.observed_templates, extractor.tables, strict=True):
         if template.kind != kind:
             continue
-        numbers = extractor._attributes(kind, table.base + np.arange(len(table.keys)))
+        numbers = extractor.attributes(kind, table.base + np.arange(len(table.keys)))
         vocabularies = [extractor.vocabularies[item.view] for item in template.items]
         rows = extractor.item_codes(template, table.keys).T.tolist()
         for number, codes in zip(numbers.tolist(), rows, strict=True):

@@ -17,7 +17,6 @@ from loglin.models.foreign.names import strings
 
 TYPES = ("maxent", "memm", "crf")  # by number
 WAPITI = TOOLS["wapiti"]
-NONE = -1
 CUT = re.compile(rb"\\x([89a-f][0-9a-f])")  # a byte of a character that a pattern has cut
 Found = dict[bytes, dict[str, int]]  # observation → kind → attribute
 
@@ -27,7 +26,7 @@ def written(model: Model, extractor: TemplateExtractor, labels: list[str]) -> It
     templates, index = extractor.templates, model.index
     patterns = _patterns(templates)
     found = _observations(model, extractor)
-    bare = [_text(t, templates.like) for t in templates.label_ngrams]
+    bare = [_text(t) for t in templates.label_ngrams]
     if len(index.pairs) and not bare:  # pairs without a line B, as CRFsuite has them
         bare = ["b"]
         patterns.append(bare[0])
@@ -55,10 +54,10 @@ def _netstring(text: bytes) -> bytes:
 
 def _patterns(templates: TemplateSet) -> list[str]:
     """The templates as patterns; one that Wapiti would read otherwise is refused."""
-    options = {"oov=first": templates.oov != "none"}
-    for option, there in options.items():
-        if there:
-            raise LoglinError(f"the templates say {option}, which Wapiti cannot; train without it, or export --to json")
+    if templates.oov != "none":
+        raise LoglinError(
+            f"the templates say oov={templates.oov}, which Wapiti cannot; train without it, or export --to json"
+        )
     for template in templates.templates:
         for item in template.items:
             own = templates.like == WAPITI.name
@@ -73,10 +72,10 @@ def _patterns(templates: TemplateSet) -> list[str]:
                 f"the template {template.text!r:.80} has a #, where a line of Wapiti ends; train without it, or export "
                 "--to json"
             )
-    return list(dict.fromkeys(_text(t, templates.like) for t in templates.templates))
+    return list(dict.fromkeys(_text(t) for t in templates.templates))
 
 
-def _text(template: Template, like: str) -> str:
+def _text(template: Template) -> str:
     return template.text[0].lower() + template.text[1:]
 
 
@@ -115,8 +114,8 @@ def _string(template: Template, values: list[str]) -> bytes:
 
 def _outside(item: Item, distance: int) -> str:
     """What Wapiti has at a place outside the sentence: −1 is the last one before it, 1 the first one behind."""
-    before, behind = WAPITI.symbols(abs(distance))[abs(distance) - 1 :: abs(distance)][:2]  # type: ignore[index]
-    return before if distance < 0 else behind
+    symbols = WAPITI.symbols(abs(distance)) or []  # those before the sentence, then those behind it
+    return symbols[abs(distance) - 1 if distance < 0 else 2 * distance - 1]
 
 
 def _ways(item: Item, value: str) -> list[str]:
