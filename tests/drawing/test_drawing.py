@@ -6,7 +6,7 @@ import itertools
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loglin.corpus.trees import Tree
@@ -120,6 +120,7 @@ def text_at(row: list[str], column: int) -> str:
     return "".join(row[first:last])
 
 
+@settings(deadline=None)
 @given(TREES)
 def test_a_drawing_can_be_read_back(tree):
     grid = [cells(line) for line in draw(tree, 10_000).split("\n")]
@@ -136,6 +137,7 @@ def test_a_drawing_can_be_read_back(tree):
     assert draw(tree, wide) == draw(tree, 10_000)
 
 
+@settings(deadline=None)
 @given(TREES)
 def test_indented_lines_are_the_nodes(tree):
     lines = draw(Tree("TOP", (tree, Tree("END", (), "x" * 30))), 1).split("\n")
@@ -146,6 +148,7 @@ def test_indented_lines_are_the_nodes(tree):
         assert deep <= shallow + 3
 
 
+@settings(deadline=None)
 @given(TREES, st.dictionaries(st.tuples(st.integers(0, 9), st.integers(1, 10)), st.one_of(st.floats(0, 1), WORDS)))
 def test_nothing_in_a_picture_covers_anything(tree, marks):
     picture = picture_of(tree, marks)

@@ -154,7 +154,7 @@ TOKENS = st.text(st.characters(codec="utf-8"), max_size=5)
 TAGGED = st.lists(st.tuples(TOKENS, st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"])), min_size=1, max_size=8)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(TAGGED)
 def test_tagged_sentences_keep_every_token_and_entity(tagged):
     words, labels = map(list, zip(*tagged, strict=True))
@@ -205,6 +205,7 @@ def test_large_trees_and_lattices_are_text():
     assert "svg" not in names(read(lattices._repr_html_()))
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8")))
 def test_elements_escape_content_and_attributes(text, more):
     part = read(element("p", text, Html("<b>x</b>"), title=more))[0]
