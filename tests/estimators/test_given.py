@@ -180,8 +180,8 @@ def test_weights_of_sentences(weight):
 def test_weights_of_labels(weight):
     with pytest.raises(LoglinError, match=f"label_weights gives 'O' {weight!r}"):
         Tagger(label_weights={"O": weight}).fit(X, Y)
-    with pytest.raises(LoglinError, match="'balanced'; give a dict"):
-        MaxEnt(class_weight="balanced").fit(LISTS, KINDS)
+    with pytest.raises(LoglinError, match="'heavier'; give a dict"):
+        MaxEnt(class_weight="heavier").fit(LISTS, KINDS)
 
 
 # ---------------------------------------------------------------------- labels
