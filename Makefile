@@ -68,6 +68,7 @@ fuzz: $(READY) kernels
 
 bench: $(READY)
 	$(BIN)/python benchmarks/crf.py --output docs/benchmarks
+	$(BIN)/python benchmarks/crfsuite.py --output docs/benchmarks
 	$(BIN)/python benchmarks/trainers.py --output docs/benchmarks
 	$(BIN)/python benchmarks/scaling.py --output docs/benchmarks
 	$(BIN)/python benchmarks/criteria.py --output docs/benchmarks
