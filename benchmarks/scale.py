@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--tokens N] [--fits N] [--shared N] [--sizes N,N,N] [--memory 1GB] [--work DIR]
                                [--output DIR]
-    python benchmarks/scale.py --quick            everything at small sizes, benchmarks/labels.py too: three minutes
+    python benchmarks/scale.py --quick            everything at small sizes, benchmarks/labels.py too
     python benchmarks/scale.py --predict DIR      what the constants of DIR/scale.json say of larger corpora
 
 The corpus is CoNLL-2000 over and over, with words of its own each time, one file a copy, and a template of words and
