@@ -25,6 +25,16 @@ def browser():
         yield found
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running():
+    """A test that fails leaves no process behind."""
+    yield
+    for annotator in Annotator.running:
+        if annotator.process.poll() is None:
+            annotator.kill()
+    Annotator.running.clear()
+
+
 @pytest.fixture
 def folder(tmp_path):
     write_lines(tmp_path)

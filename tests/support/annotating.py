@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from loglin.corpus import schemes
 from loglin.demo.ingredients import TYPES, generate
@@ -17,11 +18,14 @@ LINES = generate(500, seed=0)
 class Annotator:
     """A running ``loglin annotate``, with its address."""
 
+    running: ClassVar[list[Annotator]] = []  # all that were started
+
     def __init__(self, folder: Path, data: str, *options: str):
         command = [sys.executable, "-m", "loglin", "annotate", data, "--port", "0", *options]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
+        self.running.append(self)
         told = self.process.stdout.readline()
         found = re.search(r"http://\S+", told)
         assert found, told + self.process.stdout.read()
