@@ -84,7 +84,7 @@ def test_help_describes_every_format():
 
 
 def test_names_are_told():
-    assert list(formats.registered()) == ["conll", "conllu", "crfsuite", "jsonl", "table", "text"]
+    assert list(formats.registered()) == ["conll", "conllu", "crfsuite", "jsonl", "spacy", "table", "text"]
     with pytest.raises(LoglinError, match="no format 'xml'; take one of conll, conllu"):
         formats.named("xml")
 

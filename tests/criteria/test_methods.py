@@ -134,7 +134,7 @@ def test_a_model_to_start_from(taggers):
     [
         ("crf", "crf", "init is 'crf', which gives no weights to start crf from; choose another"),
         ("crf", "hmm", "init is 'hmm', which gives no weights to start crf from; choose another"),
-        ("memm", "nothing", "no criterion is called 'nothing'; there are crf, accuracy, boosting"),
+        ("memm", "nothing", "no criterion is called 'nothing'; there are crf, accuracy, arow, boosting"),
     ],
 )
 def test_no_such_start(criterion, init, part):

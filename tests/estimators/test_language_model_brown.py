@@ -32,7 +32,8 @@ def test_counted_models(brown):
 def test_a_pass_follows_the_features_not_the_vocabulary(brown):
     part, passes = brown[0].part(0, 10_000), []
     for vocabulary in (5_000, 20_000):
-        criterion = next_word_likelihood(HistoryProblem.of(part, LanguageOptions(vocabulary=vocabulary)))
+        problem = HistoryProblem.of(part, LanguageOptions(vocabulary=vocabulary))
+        criterion = next_word_likelihood(problem.histories)
         criterion(np.zeros(criterion.n_features))
         passes.append((criterion.touches, criterion.n_features, len(criterion.tree.counts) * criterion.n_words))
     (touches, features, dense), (more_touches, more_features, more_dense) = passes

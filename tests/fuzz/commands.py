@@ -96,7 +96,8 @@ def _run(arguments: list[str]) -> None:
     streams = sys.stdin, sys.stdout, sys.stderr
     sys.stdin = io.TextIOWrapper(io.BytesIO(b"The dog\n"))
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        folder = contextlib.chdir(prepared.folder())  # some options name files to write
+        with folder, contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             cli.main(arguments, standalone_mode=False)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         pass

@@ -41,7 +41,10 @@ def test_the_best_mixture_is_that_of_a_general_solver(n, seed):
     rng = np.random.default_rng(seed)
     root, heights = rng.normal(size=(n, 4)), 3 * rng.normal(size=n)
     K = root @ root.T
-    found = best_mixture(K, heights)
+    found = best_mixture(K, heights, c := np.full(n, np.nan))
+    assert found == pytest.approx(heights @ c - 0.5 * c @ K @ c)
+    assert c.sum() == pytest.approx(1)
+    assert c.min() >= 0
     start = np.full(n, 1 / n)
     exact = scipy_minimize(
         lambda c: 0.5 * c @ K @ c - heights @ c, start, method="SLSQP", bounds=[(0, 1)] * n,
@@ -58,7 +61,7 @@ def test_a_bound_is_never_above_the_optimum(problem, l1, l2):
     best = fit_weights(lambda dtype: problem(), l1=penalties.l1, l2=penalties.l2, dtype="float64", tol=1e-10)
     bound, function, gaps = LowerBound.of(objective, penalties), Penalized(objective, l2), []
     rng = np.random.default_rng(0)
-    for share in (0.0, 0.3, 0.8, 0.95, 1.0):
+    for share in (0.0, 0.3, 0.5, 0.8, 0.95, 0.99, 1.0):
         w = share * best.weights + (1 - share) * 0.1 * rng.normal(size=n)
         value, gradient = function(w)
         value += float(penalties.l1 @ np.abs(w))

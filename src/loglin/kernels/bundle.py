@@ -21,12 +21,12 @@ def set_plane(w, gradient, l2, plane):
     return total
 
 
-@kernel("f8[,] f8[]")
-def best_mixture(products, heights):
+@kernel("f8[,] f8[] f8[]")
+def best_mixture(products, heights, c):
     """The largest heights·c − ½ c·products·c over c ≥ 0, Σ c = 1: mass moves from the worst plane to the best."""
     n = heights.shape[0]
-    c, slope = np.zeros(n), heights.copy()
-    start = 0
+    slope, start = heights.copy(), 0
+    c[:] = 0
     for i in range(n):
         if heights[i] - 0.5 * products[i, i] > heights[start] - 0.5 * products[start, start]:
             start = i

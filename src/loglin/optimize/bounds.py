@@ -9,9 +9,11 @@ and the best c over the last iterates is a small quadratic program. With one tan
 value − ½ Σ g²/l2, 20 to 60 times too cautious on taggers; with nine of them, whose gradients point in different
 directions, 4 to 12 times at gaps of 0.02 %, and 1.5 to 4 times at 1e-6 (seven corpora, l2 from 0.1 to 10).
 
-With an L1 penalty, a loss that is never negative is above its tangent times any c between 0 and 1, and
+With an L1 penalty, a loss that is never negative has 0 among its tangents, so Σ c_k may be less than 1, and
 
-    optimum ≥ c·(R_k − ∇R_k·w_k) − ½ Σ_i max(|c·∇R_k,i| − l1_i, 0)² / l2_i
+    optimum ≥ Σ_k c_k·(R_k − ∇R_k·w_k) − ½ Σ_i max(|Σ_k c_k·∇R_k,i| − l1_i, 0)² / l2_i
+
+is concave in c; with the features i fixed that count, and their signs, it is such a quadratic program again.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from loglin.optimize.penalties import Penalties, shortest
 from loglin.optimize.rows import Room, release
 
 PLANES = 9
+EVERY, ROUNDS = 3, 2  # with an L1 penalty: points between two searches for a mixture, and Newton steps in each
+PARTS = 1.0, 0.4  # of such a step
 LOOSENESS = 1.5, 4.0  # how many times the true distance the bound is at least, usually: where it is 1e-5, and 1e-3
 
 
@@ -61,10 +65,20 @@ def likely(proved: float) -> float:
     return proved / (near + share * (far - near))
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """A mixture of tangents under an L1 penalty."""
+
+    shares: np.ndarray  # (PLANES,) the rest is the bound 0
+    height: float  # a lower bound of the optimum
+    moving: np.ndarray  # features whose slope passes the L1 penalty
+    signs: np.ndarray  # of these slopes
+
+
 class LowerBound:
     """The best lower bound of the optimum that the iterates of a run have proved."""
 
-    STATE = ("best", "seen", "planes", "products", "heights")
+    STATE = ("best", "seen", "planes", "products", "heights", "shares")
 
     def __init__(self, penalties: Penalties, room: Room | None = None):
         self.l1, self.l2 = penalties
@@ -75,6 +89,7 @@ class LowerBound:
         self.seen = 0
         self.planes = np.zeros((0, 0))
         self.products, self.heights = np.zeros((PLANES, PLANES)), np.zeros(PLANES)
+        self.shares = np.zeros(PLANES)  # of the tangents in the best mixture, with an L1 penalty
 
     @classmethod
     def of(cls, objective: object, penalties: Penalties, room: Room | None = None) -> LowerBound | None:
@@ -90,7 +105,7 @@ class LowerBound:
     def see(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
         """Take in a point: the whole objective's value there, and the gradient without its L1 part."""
         if self.has_l1:
-            self._see_one(w, value, gradient)
+            self._see_with_l1(w, value, gradient)
             return
         if not len(self.planes):
             self.planes = self.room.rows(PLANES, len(w), gradient.dtype)
@@ -103,31 +118,60 @@ class LowerBound:
         release(self.planes[k])
         self.seen += 1
         n = min(self.seen, PLANES)
-        found = kernels.best_mixture(np.ascontiguousarray(self.products[:n, :n]), self.heights[:n])
+        found = kernels.best_mixture(np.ascontiguousarray(self.products[:n, :n]), self.heights[:n], np.zeros(n))
         if found <= value:  # rounding could put it above
             self.best = max(self.best, found)
 
-    def _see_one(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
-        slope = np.abs(gradient - self.l2 * w)
+    def _see_with_l1(self, w: np.ndarray, value: float, gradient: np.ndarray) -> None:
+        """Take in a point; now and then the mixture moves towards the best one while that raises the bound."""
+        if not len(self.planes):
+            self.planes = self.room.rows(PLANES, len(w), gradient.dtype)
+        k = self.seen % PLANES
         pull = self.l2 * w
-        height = value - float(self.l1 @ np.abs(w)) - float((gradient - 0.5 * pull) @ w)
-        free = self.l2 == 0
-        most = min(1.0, float(np.min(self.l1[free] / np.maximum(slope[free], 1e-300), initial=1.0)))
-        inside = np.where(free, 1.0, self.l2)
+        self.planes[k] = gradient - pull
+        self.heights[k] = value - float(self.l1 @ np.abs(w)) - float((gradient - 0.5 * pull) @ w)
+        self.shares[k] = 0.0
+        self.seen += 1
+        if self.seen % EVERY == 1:
+            alone = np.zeros(PLANES)
+            alone[k] = 1.0
+            best = max(self._mixed(alone), self._mixed(self.shares), key=lambda one: one.height)
+            for _ in range(ROUNDS):
+                step = self._aim(best) - best.shares
+                found = max((self._mixed(best.shares + part * step) for part in PARTS), key=lambda one: one.height)
+                if not found.height > best.height:
+                    break
+                best = found
+            self.shares = best.shares
+            if best.height <= value:  # rounding could put it above
+                self.best = max(self.best, best.height)
+        for plane in self.planes:
+            release(plane)
 
-        def bound(c: float) -> float:
-            over = np.maximum(c * slope - self.l1, 0.0)
-            over[free] = 0.0
-            return c * height - 0.5 * float(np.sum(over**2 / inside))
+    def _mixed(self, shares: np.ndarray) -> Mixed:
+        """A mixture of tangents, and the least that it proves."""
+        slope, free = shares.astype(self.planes.dtype) @ self.planes, self.l2 == 0
+        if free.any():  # where there is no l2, the slope must not pass l1: the loss's own bound, 0, takes a share
+            most = float(np.min(self.l1[free] / np.maximum(np.abs(slope[free]), 1e-300), initial=1.0))
+            shares, slope = most * shares, most * slope
+        over = np.abs(slope) - self.l1
+        moving = np.flatnonzero((over > 0) & ~free)
+        height = float(shares @ self.heights) - 0.5 * float(np.sum(over[moving] ** 2 / self.l2[moving]))
+        return Mixed(shares, height, moving, np.sign(slope[moving]))
 
-        low, high = 0.0, most
-        for _ in range(30 if not free.all() else 0):  # concave in c
-            third = (high - low) / 3
-            if bound(low + third) < bound(high - third):
-                low += third
-            else:
-                high -= third
-        self.best = max(self.best, bound(high))
+    def _aim(self, at: Mixed) -> np.ndarray:
+        """The best mixture if the features that move were those that move now, each its way: a quadratic program."""
+        planes, l2 = self.planes[:, at.moving].astype(np.float64), self.l2[at.moving]
+        products, heights = (
+            np.zeros((PLANES + 1, PLANES + 1)),
+            np.zeros(PLANES + 1),
+        )  # the last is the loss's own bound, 0
+        products[:-1, :-1] = (planes / l2) @ planes.T
+        heights[:-1] = self.heights + planes @ (at.signs * self.l1[at.moving] / l2)
+        heights[min(self.seen, PLANES) : -1] = -np.inf
+        shares = np.zeros(PLANES + 1)
+        kernels.best_mixture(products, heights, shares)
+        return shares[:-1]
 
     def gap(self, value: float) -> float:
         """How far above the optimum the value is at most, relative to itself."""
