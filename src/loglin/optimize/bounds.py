@@ -162,10 +162,7 @@ class LowerBound:
     def _aim(self, at: Mixed) -> np.ndarray:
         """The best mixture if the features that move were those that move now, each its way: a quadratic program."""
         planes, l2 = self.planes[:, at.moving].astype(np.float64), self.l2[at.moving]
-        products, heights = (
-            np.zeros((PLANES + 1, PLANES + 1)),
-            np.zeros(PLANES + 1),
-        )  # the last is the loss's own bound, 0
+        products, heights = np.zeros((PLANES + 1, PLANES + 1)), np.zeros(PLANES + 1)  # the last: the loss is above 0
         products[:-1, :-1] = (planes / l2) @ planes.T
         heights[:-1] = self.heights + planes @ (at.signs * self.l1[at.moving] / l2)
         heights[min(self.seen, PLANES) : -1] = -np.inf
