@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from support.corpora import corpus_folder  # noqa: E402  assertions in support/ 
 from support.interrupts import hear_interrupts  # noqa: E402
 
 hear_interrupts()
+if os.environ.get("LOGLIN_DATA"):  # some tests change the folder they are in
+    os.environ["LOGLIN_DATA"] = str(Path(os.environ["LOGLIN_DATA"]).resolve())
 
 
 @pytest.fixture(scope="session")

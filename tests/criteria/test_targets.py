@@ -46,6 +46,7 @@ def test_m_estimation_extended(extended):
     assert 100 * extended.score(fit.model, "test").f1 == pytest.approx(89.83, abs=0.2)
 
 
+@pytest.mark.full
 def test_base_models(extended):
     assert f1(extended, "m-estimation", 10, base="empirical") >= 90.0
     assert f1(extended, "m-estimation", 10, base="uniform") == pytest.approx(67.66, abs=1)

@@ -103,6 +103,7 @@ def test_table1(small):
     assert value["figures"] == []
 
 
+@pytest.mark.full
 def test_table2(small):
     rows, _ = made("m-estimation-table2")
     f1 = {name: row["ours"] for (name, metric), row in rows.items() if metric == "F1"}

@@ -31,6 +31,7 @@ def ours(made):
     return {(row.name, row.metric): row.ours for row in made[0].rows}
 
 
+@pytest.mark.full
 def test_form(made):
     table, lines = made
     value = json.loads(json.dumps(table.as_dict(), allow_nan=False))
@@ -42,6 +43,7 @@ def test_form(made):
         assert any(remark.startswith(start) for remark in value["remarks"])
 
 
+@pytest.mark.full
 def test_published_numbers_stand_beside_ours(made):
     published = {(row.name, row.metric): row.published for row in made[0].rows}
     assert published["POS, piecewise L", "accuracy"] == 88.8
@@ -52,6 +54,7 @@ def test_published_numbers_stand_beside_ours(made):
     assert all(number is None for (_, metric), number in published.items() if metric == "seconds")
 
 
+@pytest.mark.full
 def test_scores_are_sane(ours):
     for (name, metric), value in ours.items():
         if metric == "seconds":
@@ -64,6 +67,7 @@ def test_scores_are_sane(ours):
     assert ours["NER, CRF", "training F1"] > 95
 
 
+@pytest.mark.full
 def test_every_test_is_told(made):
     notes = {row.name: row.note for row in made[0].rows if row.metric in ("F1", "accuracy")}
     assert notes["NER, CRF"].startswith("better than MEMM ")
