@@ -21,6 +21,7 @@ def table():
         return reproduce.run("language-model", quick=True, threads=1)
 
 
+@pytest.mark.full
 def test_rows(table):
     value = json.loads(json.dumps(table.as_dict(), allow_nan=False))
     ours = {row["name"]: row["ours"] for row in value["rows"]}
@@ -34,6 +35,7 @@ def test_rows(table):
     assert "300 to 600 words" in value["remarks"][2]
 
 
+@pytest.mark.full
 def test_files(table, tmp_path):
     names = ["language-model-quick-perplexity.png", "language-model-quick-pass.png"]
     assert table.figures == names

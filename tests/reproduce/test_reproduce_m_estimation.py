@@ -85,6 +85,7 @@ def test_data(small):
     assert len(data.training.inputs.columns) == 2
 
 
+@pytest.mark.full
 def test_table1(small):
     rows, value = made("m-estimation-table1")
     f1 = {name: row["ours"] for (name, metric), row in rows.items() if metric == "F1"}

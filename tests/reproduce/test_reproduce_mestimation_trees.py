@@ -31,6 +31,7 @@ def ours(made):
     return {(row.name, row.metric): row.ours for row in made[0].rows}
 
 
+@pytest.mark.full
 def test_form(made, ours):
     value = json.loads(json.dumps(made[0].as_dict(), allow_nan=False))
     assert module_of("mestimation-trees") is table
@@ -46,6 +47,7 @@ def test_form(made, ours):
     assert value["remarks"][0].count("better,") == len(NAMES) - 1
 
 
+@pytest.mark.full
 def test_scores_are_sane(ours):
     for (name, metric), value in ours.items():
         if metric in ("precision", "recall", "F1"):
@@ -57,6 +59,7 @@ def test_scores_are_sane(ours):
     assert ours["M-estimation, all features", "expectation seconds"] > 0
 
 
+@pytest.mark.full
 def test_penalties_are_of_the_grid(made):
     for row in made[0].rows:
         if row.metric == "training seconds" and row.name != "PCFG":
