@@ -174,14 +174,16 @@ def _only_link() -> None:
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         return flags
 
-    numba: Any = dispatcher
-    numba._FunctionCompiler._customize_flags = no_wrappers
-    numba.Dispatcher.enable_caching = lambda kernel: None
-    target: Any = codegen.JITCodeLibrary
-    target._finalize_specific = lambda library: None
-    cpu.CPUContext.get_executable = lambda context, *rest: [].append  # a built-in of its own, which is never called
-    for shared in (ir.Loc, ir.Scope):
-        shared.__deepcopy__ = lambda self, memo: self
+    changes: list[tuple[Any, str, Any]] = [
+        (dispatcher._FunctionCompiler, "_customize_flags", no_wrappers),
+        (dispatcher.Dispatcher, "enable_caching", lambda kernel: None),
+        (codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
+        (cpu.CPUContext, "get_executable", lambda context, *rest: [].append),  # one of its own, which is never called
+        (ir.Loc, "__deepcopy__", lambda self, memo: self),
+        (ir.Scope, "__deepcopy__", lambda self, memo: self),
+    ]
+    for place, name, change in changes:
+        setattr(place, name, change)
 
 
 def _timed(module: str, level: str, target: Path) -> tuple[str, float]:
