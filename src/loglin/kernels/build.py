@@ -174,9 +174,10 @@ def _only_link() -> None:
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         return flags
 
+    own: Any = dispatcher
     changes: list[tuple[Any, str, Any]] = [
-        (dispatcher._FunctionCompiler, "_customize_flags", no_wrappers),
-        (dispatcher.Dispatcher, "enable_caching", lambda kernel: None),
+        (own._FunctionCompiler, "_customize_flags", no_wrappers),
+        (own.Dispatcher, "enable_caching", lambda kernel: None),
         (codegen.JITCodeLibrary, "_finalize_specific", lambda library: None),
         (cpu.CPUContext, "get_executable", lambda context, *rest: [].append),  # one of its own, which is never called
         (ir.Loc, "__deepcopy__", lambda self, memo: self),
