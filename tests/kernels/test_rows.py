@@ -40,6 +40,11 @@ _step_backward = intrinsic(rows.step_backward)
 _add_outer = intrinsic(rows.add_outer)
 _best_rows = intrinsic(rows.best_rows)
 _exp_row = intrinsic(rows.exp_row)
+_spread_cut_row = intrinsic(rows.spread_cut_row)
+_fetch_rows = intrinsic(rows.fetch_rows)
+_count_rows = intrinsic(rows.count_rows)
+_square_counted = intrinsic(rows.square_counted)
+_subtract_row = intrinsic(rows.subtract_row)
 
 
 # Intrinsics can only be called from compiled code.
@@ -86,6 +91,31 @@ def best_rows(out, arg, o, coefficient, c, matrix, count):
 @kernel
 def exp_row(row, r, shift):
     return _exp_row(row, r, shift)
+
+
+@kernel
+def spread_cut_row(table, raw, allowed, index, q, weight, row, r, threshold):
+    _spread_cut_row(table, raw, allowed, index, q, weight, row, r, threshold)
+
+
+@kernel
+def fetch_rows(a, begin, end):
+    _fetch_rows(a, begin, end)
+
+
+@kernel
+def count_rows(counts, t, allowed, index, begin, end):
+    _count_rows(counts, t, allowed, index, begin, end)
+
+
+@kernel
+def square_counted(row, t, counts, s):
+    return _square_counted(row, t, counts, s)
+
+
+@kernel
+def subtract_row(r, t, m, s):
+    return _subtract_row(r, t, m, s)
 
 
 @pytest.fixture(params=["float32", "float64"])
@@ -159,6 +189,18 @@ def test_spread_row(draw, dtype, width):
     close(table, expected, dtype)
     np.testing.assert_array_equal(table[~mask], before[~mask])
     assert (table[5, mask[5]] != before[5, mask[5]]).all()
+
+
+def test_spread_cut_row(draw, dtype, width):
+    table, raw, step = draw(N, width), draw(N, width, low=-1), draw(4, width, low=-1)
+    mask, index = np.random.default_rng(3).random((N, width)) < 0.5, np.array([2, 5, 8], np.uint32)
+    expected, before = raw.astype(np.float64), table.copy()
+    expected[5, mask[5]] -= 0.75 * step[3, mask[5]].astype(np.float64)
+    allowed, weight, threshold = np.packbits(mask, axis=1, bitorder="little"), dtype.type(-0.75), dtype.type(0.5)
+    spread_cut_row(table, raw, allowed, index, 1, weight, step, 3, threshold)
+    close(raw, expected, dtype)
+    close(table[5], np.sign(expected[5]) * np.maximum(np.abs(expected[5]) - 0.5, 0), dtype)
+    np.testing.assert_array_equal(np.delete(table, 5, 0), np.delete(before, 5, 0))
 
 
 def test_spread_row_where_nothing_is_allowed_keeps_infinities_out(draw, dtype, width):
@@ -286,6 +328,42 @@ def test_exp_row_of_float32_is_as_exact_as_it_says():
         exp_row(row, r, np.float32(0))
     truth = np.exp(x.astype(np.float64))
     assert np.abs(row / truth - 1).max() < 2.0**-23
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 6), (2, 5), (4, 4)])
+def test_count_rows(width, begin, end):
+    mask = np.random.default_rng(width).random((N, width)) < 0.5
+    index, counts = np.array([8, 0, 3, 3, 7, 1], np.uint32), np.full((3, width), 240, np.uint8)
+    count_rows(counts, 1, np.packbits(mask, axis=1, bitorder="little"), index, begin, end)
+    np.testing.assert_array_equal(counts[1], 240 + mask[index[begin:end]].sum(axis=0))
+    assert (counts[[0, 2]] == 240).all()
+
+
+def test_square_counted(draw, dtype, width):
+    row = draw(3, width, low=-1)
+    counts = np.random.default_rng(width).integers(0, 256, (4, width)).astype(np.uint8)
+    expected = float(counts[2].astype(np.float64) @ wide(row)[0][1] ** 2)
+    assert square_counted(row, 1, counts, 2) == pytest.approx(expected, rel=2e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_subtract_row(draw, dtype, width):
+    r, m = draw(3, width, low=0), draw(4, width, low=-1)
+    r[1, 0] = m[2, 0] = 0  # nothing is divided by nothing
+    before = wide(r)[0][1]
+    found = subtract_row(r, 1, m, 2)
+    delta = before - m[2]
+    close(r[1], delta, dtype)
+    expected = (delta**2 / (np.abs(2 * before + m[2]) + 1e-12)).sum()
+    assert found == pytest.approx(expected, rel=1e-3 if dtype == np.float32 else 1e-10)
+
+
+def test_fetch_rows_changes_nothing(draw, dtype, width):
+    a = draw(5, width)
+    before = a.copy()
+    for begin, end in ((0, 5), (2, 3), (5, 5)):
+        fetch_rows(a, begin, end)
+        fetch_rows(a.reshape(-1), begin, end)
+    np.testing.assert_array_equal(a, before)
 
 
 @pytest.mark.skipif(JIT_OFF, reason="this is the run without the compiler")

@@ -98,8 +98,10 @@ def test_max_iter_is_no_convergence_and_says_how_far_the_optimum_is(problem):
     found = fit_weights(problem, l1=np.zeros(n), l2=np.ones(n), max_iter=2, warm_start=False)
     assert not found.converged
     assert "max_iter = 2" in found.stopped
+    lines = generate(12, 3)
+    X, y = [[t for t, _ in line] for line in lines], [[label for _, label in line] for line in lines]
     with pytest.warns(Warning, match=r"max_iter = 2 .*raise max_iter"):
-        Tagger(max_iter=2, tol=1e-9).fit([["a", "b"], ["b", "c", "a"]] * 9, [["A", "B"], ["B", "A", "A"]] * 9)
+        Tagger(max_iter=2, tol=1e-9).fit(X, y)
 
 
 def test_a_certificate_reads_as_a_sentence():
@@ -126,11 +128,27 @@ def test_dual_ascent_keeps_the_weights_that_its_residuals_make(problem, l2):
     assert function(weights)[0] < 0.5 * function(np.zeros(n))[0]
 
 
-def test_dual_ascent_where_steps_have_features_of_their_own():
+@pytest.mark.parametrize("l1", [0.05, 1.0])
+@pytest.mark.parametrize("order", [1, 2])
+def test_dual_ascent_with_an_l1_penalty(order, l1):
+    """Its weights are near the optimum of both penalties, and those are zero that are zero there, but for a few."""
+    make = chain_problem(generate(120, 3), order=order)
+    criterion, n = make(), make().n_features
+    weights = criterion.learner(0).warm_start(np.full(n, l1), np.ones(n), tol=1e-4)
+    best = fit_weights(make, l1=np.full(n, l1), l2=np.ones(n), dtype="float64", tol=1e-9)
+    assert Penalized(criterion, 1.0)(weights)[0] + l1 * np.abs(weights).sum() < 1.01 * best.value
+    zero = best.weights == 0
+    assert 0.1 < zero.mean() < 1
+    assert np.mean(weights[zero] == 0) > 0.9
+    assert weights[~zero] == pytest.approx(best.weights[~zero], abs=0.2)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.1])
+def test_dual_ascent_where_steps_have_features_of_their_own(l1):
     """Label bigrams crossed with words."""
     lines = generate(12, 3)
     X, y = [[t for t, _ in line] for line in lines], [[label for _, label in line] for line in lines]
-    found = Tagger(template="U0:%x[0,0]\nB0:%x[0,0]\nB").fit(X, y).model_.record
+    found = Tagger(template="U0:%x[0,0]\nB0:%x[0,0]\nB", l1=l1).fit(X, y).model_.record
     assert found["converged"]
     assert found["certificate"]["proved"] < 0.002
 
@@ -161,13 +179,14 @@ def test_dual_ascent_learns_label_trigrams(room, monkeypatch):
 
 @pytest.mark.parametrize("lengths", [[1] * 400, [1000, 3, 5, 700], [2, 40] * 15, [0, 5, 0, 5] * 20])
 @pytest.mark.parametrize("l2", [0.01, 1.0, 100.0])
-def test_any_length_of_sentences_and_any_strength_ends_near_the_optimum(lengths, l2):
+@pytest.mark.parametrize("l1", [0.0, 0.2])
+def test_any_length_of_sentences_and_any_strength_ends_near_the_optimum(lengths, l1, l2):
     rng = np.random.default_rng(1)
     words = [[f"w{k}" for k in rng.zipf(1.5, n).clip(max=300)] for n in lengths]
     lines = [[(w, str(int(w[1:]) % 3 if rng.random() < 0.9 else rng.integers(3))) for w in s] for s in words]
     make = chain_problem(lines)
     n = make().n_features
-    strengths = {"l1": np.zeros(n), "l2": np.full(n, l2)}
+    strengths = {"l1": np.full(n, l1), "l2": np.full(n, l2)}
     best = fit_weights(make, **strengths, dtype="float64", tol=1e-9, max_iter=3000).value
     found = fit_weights(make, **strengths)
     assert found.value <= best * 1.001

@@ -3,6 +3,9 @@
     w = −(1/λ)·Σ_s m_s,   m_s = E_{α_s}[f] − f(y_s)        α_s: a distribution over the sequences of sentence s
     D(α) = Σ_s H(α_s) − ½·λ·‖w‖²  ≤  the optimum
 
+An L1 penalty cuts small weights off: with v = −(1/λ)·Σ_s m_s, w is v less l1/λ where |v| is more, else 0, and in D
+‖w‖² stays; all below holds for v.
+
 A visit moves α_s towards the model's p_s: m += γ·δ, w −= γ·δ/λ with δ = (p_s − y_s) − m_s. Along it the dual gains
 about γ·gap − ½γ²·(‖δ‖²/λ + gap), so γ = gap / (‖δ‖²/λ + gap): no step size has to be guessed, and weights cannot
 run away, whatever the lengths of sentences and the values of attributes. ‖δ‖² needs the sum over all places of a
@@ -19,7 +22,18 @@ import numpy as np
 
 from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import REORDER, kernel, record
-from loglin.kernels.rows import add_row, put_row, square_rows
+from loglin.kernels.rows import (
+    LANES,
+    add_row,
+    count_rows,
+    exp_row,
+    fetch_rows,
+    put_row,
+    spread_cut_row,
+    square_counted,
+    square_rows,
+    subtract_row,
+)
 from loglin.kernels.second import exp_trigrams
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
 from loglin.kernels.stochastic import exp_transitions, move_tokens
@@ -34,7 +48,7 @@ FARTHEST = 1 << 30  # places counted before those of features are forgotten, as 
 TRANSITION_STEP = 0.1  # of label bigrams and trigrams for which there is no room in every sentence
 
 
-@record("F[,] F[,] F[] f4[] f8[]")
+@record("F[,] F[,] F[] f4[] F[]")
 class Dual(NamedTuple):
     """What the weights are made of, and how far each sentence is from the model."""
 
@@ -45,7 +59,18 @@ class Dual(NamedTuple):
     squares: np.ndarray  # (label bigrams and trigrams,) squared gradients met so far
 
 
-@record("i8[] i8[]")
+@record("F[,] F[] F[,] f8[,,] float")
+class Raw(NamedTuple):
+    """With an L1 penalty the weights before they are cut; all empty without one."""
+
+    table: np.ndarray  # as parameters
+    weights: np.ndarray
+    T: np.ndarray
+    cube: np.ndarray  # as the label trigrams
+    threshold: float  # l1/l2
+
+
+@record("i8[] i8[] u1[,]")
 class Single(NamedTuple):
     """Where in the list of every token those features end that occur once in its sentence; the others are behind them.
 
@@ -54,6 +79,7 @@ class Single(NamedTuple):
 
     rows: np.ndarray  # (T,) int64
     entries: np.ndarray  # (T,) int64
+    counts: np.ndarray  # (T, W) uint8 how many of the former each label has; (0, W) if they are to be met one by one
 
 
 class Sums(NamedTuple):
@@ -108,6 +134,16 @@ def put_single_first(offsets, ptr, ids, labels, values, first, ends):
                     values[ptr[t] + k] = new_values[k]
 
 
+@kernel("Tokens Single u1[,]")
+def count_single(tokens, single, allowed):
+    """Fill single.counts; none above 255, and no feature has a value."""
+    counts, entry_ptr, entry_labels = single.counts, tokens.entry_ptr, tokens.entry_labels
+    for t in range(counts.shape[0]):
+        count_rows(counts, t, allowed, tokens.row_ids, tokens.row_ptr[t], single.rows[t])
+        for q in range(entry_ptr[t], single.entries[t]):
+            counts[t, entry_labels[q]] += np.uint8(1)
+
+
 @kernel
 def new_sums(text, single, table, weights):
     """Room for any sentence of the text."""
@@ -137,17 +173,14 @@ def sentence_gap(first, n, text, weight, m, r):
     The wrong labels' part of KL is taken as Σ_j 3·δ²/(2·(2p + μ)), the same to third order and nowhere above it
     (Bernstein's inequality): no logarithms. Where a label is not certain, a bound of KL is taken.
     """
-    gold, width, tiny, total = text.labels.gold, u8(r.shape[1]), r.dtype.type(1e-12), 0.0
+    gold, tiny, total = text.labels.gold, r.dtype.type(1e-12), 0.0
     for t in range(n):
-        divergence, distance = r.dtype.type(0), r.dtype.type(0)
-        token, place = u8(first + t), u8(t)
-        for j in range(width):
-            d = r[place, j] - m[token, j]
-            divergence += d * d / (abs(2 * r[place, j] + m[token, j]) + tiny)
-            distance += abs(d)
-            r[place, j] = d
+        divergence = subtract_row(r, t, m, first + t)
         y = gold[first + t]
         if y < 0:
+            distance = r.dtype.type(0)
+            for j in range(r.shape[1]):
+                distance += abs(r[t, j])
             total += 0.5 * distance * distance / weight  # Pinsker's inequality
             continue
         d, mu = r[t, y], max(m[first + t, y] + weight, 1e-10)
@@ -164,7 +197,9 @@ def square_tokens(first, n, tokens, single, allowed, sums, r, row_base, weight_b
     n_rows, n_weights, one, square = 0, 0, r.dtype.type(1), r.dtype.type(0)
     for t in range(n):
         middle = single.rows[first + t]
-        if row_values.shape[0]:
+        if single.counts.shape[0]:
+            square += square_counted(r, t, single.counts, first + t)
+        elif row_values.shape[0]:
             for q in range(row_ptr[first + t], middle):
                 square += row_values[q] ** 2 * square_rows(r, t, allowed, row_ids, q, q + 1)
         else:
@@ -180,7 +215,7 @@ def square_tokens(first, n, tokens, single, allowed, sums, r, row_base, weight_b
             else:
                 add_row(row_sums, place, value, r, t)
         middle = single.entries[first + t]
-        for q in range(u8(entry_ptr[first + t]), u8(middle)):
+        for q in range(u8(middle if single.counts.shape[0] else entry_ptr[first + t]), u8(middle)):
             d = r[u8(t), u8(entry_labels[q])]
             if entry_values.shape[0]:
                 d *= entry_values[q]
@@ -221,8 +256,8 @@ def square_steps(begin, end, ids, before, sums, steps, base):
     return square, n
 
 
-@kernel("i8[] Sentences Known Single Parameters Exponentials Trigrams|none Dual float", T="F")
-def ascend(order, text, known, single, parameters, exponentials, second, dual, strength):
+@kernel("i8[] Sentences Known Single Parameters Raw Exponentials Trigrams|none Dual float", T="F")
+def ascend(order, text, known, single, parameters, raw, exponentials, second, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
     width = table.shape[1]
@@ -230,17 +265,44 @@ def ascend(order, text, known, single, parameters, exponentials, second, dual, s
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
     grams, delta = gram_places(known, width), np.zeros(dual.squares.shape[0], table.dtype)
+    row = np.zeros((1, -(-grams.pairs.shape[0] // LANES) * LANES), table.dtype)
     steps = np.zeros(text.steps.ids.shape[0], table.dtype)
     out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
     return visit(
-        order, text, known, single, parameters, exponentials, second, dual, strength, scratch, sums, grams, delta, out
-    )
+        order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams, delta,
+        row, out,
+    )  # fmt: skip
+
+
+@kernel(allocates=False)
+def exp_pairs(places, turned, T, M, MT, row):
+    """M = exp(T) and its transpose at the label bigrams that have weights, the others being 1; ``row`` is room."""
+    T, M, MT = T.reshape(-1), M.reshape(-1), MT.reshape(-1)
+    for k in range(u8(places.shape[0])):
+        row[u8(0), k] = T[u8(places[k])]
+    exp_row(row, 0, 0.0)
+    for k in range(u8(places.shape[0])):
+        M[u8(places[k])] = MT[u8(turned[k])] = row[u8(0), k]
+
+
+@kernel(allocates=False)
+def fetch(s, text, single, dual):
+    """Have what the next visit reads of its sentence brought near: sentences are visited in random order."""
+    first, last, tokens = text.offsets[s], text.offsets[s + 1], text.tokens
+    fetch_rows(dual.tokens, first, last)
+    fetch_rows(single.counts, first if single.counts.shape[0] else last, last)
+    fetch_rows(tokens.row_ids, tokens.row_ptr[first], tokens.row_ptr[last])
+    fetch_rows(tokens.entry_ids, tokens.entry_ptr[first], tokens.entry_ptr[last])
+    fetch_rows(tokens.entry_labels, tokens.entry_ptr[first], tokens.entry_ptr[last])
+    fetch_rows(dual.grams, s, s + 1)
 
 
 @kernel(allocates=False)
 def visit(
-    order, text, known, single, parameters, exponentials, second, dual, strength, scratch, sums, grams, delta, out
-):
+    order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams, delta,
+    row, out,
+):  # fmt: skip
     """``ascend`` in the room that was made for it."""
     table, weights, L, ptr = parameters.table, parameters.weights, text.n_labels, text.steps.ptr
     r, steps, X, XD = out.tokens, out.steps, out.X, out.pairs
@@ -251,9 +313,11 @@ def visit(
         if n == 0 or weight <= 0:
             dual.gaps[s] = 0
             continue
+        if i + 1 < order.shape[0]:
+            fetch(order[i + 1], text, single, dual)
         met += n
         if FRESH * met >= L or i == 0:  # else it would cost more than the sentence
-            exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
+            exp_pairs(grams.pairs, grams.turned, parameters.T, exponentials.M, exponentials.MT, row)
             if second is not None:
                 exp_trigrams(L, second)
             met = 0
@@ -291,20 +355,52 @@ def visit(
             square += recall(s, dual, delta)
         share = table.dtype.type(min(LONGEST, gap / (square / strength + gap)))
         rate = table.dtype.type(-share / strength)
-        move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
+        if raw.threshold > 0:
+            move_raw_tokens(first, n, text.tokens, known.rows, parameters, raw, rate, r)
+        else:
+            move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         for t in range(n):
             add_row(dual.tokens, first + t, share, r, t)
         for q in range(begin, end):
             f = text.steps.ids[q]
-            weights[f] += rate * steps[q]
+            if raw.threshold > 0:
+                raw.weights[f] += rate * steps[q]
+                weights[f] = cut(raw.weights[f], raw.threshold)
+            else:
+                weights[f] += rate * steps[q]
             exponentials.weights[f] = np.exp(weights[f])
             dual.steps[q] += share * steps[q]
         if n > 1:
-            move_grams(s, grams.pairs, 0, parameters.T.reshape(-1), dual, rate, share, delta)
+            flat = parameters.T.reshape(-1), raw.T.reshape(-1), raw.threshold
+            move_grams(s, grams.pairs, 0, flat, dual, rate, share, delta)
             if second is not None:
-                move_grams(s, grams.triples, grams.pairs.shape[0], second.log.reshape(-1), dual, rate, share, delta)
+                cube = second.log.reshape(-1), raw.cube.reshape(-1), raw.threshold
+                move_grams(s, grams.triples, grams.pairs.shape[0], cube, dual, rate, share, delta)
         clear_steps(first, n, text, steps)
     return loss, unsafe
+
+
+@kernel
+def cut(x, threshold):
+    """x nearer to zero by the threshold, or zero."""
+    return max(x - threshold, 0.0) - max(-x - threshold, 0.0)
+
+
+@kernel(allocates=False)
+def move_raw_tokens(first, n, tokens, allowed_bits, parameters, raw, rate, r):
+    """As ``move_tokens``, with an L1 penalty."""
+    row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = tokens
+    threshold = r.dtype.type(raw.threshold)
+    for t in range(n):
+        for q in range(row_ptr[first + t], row_ptr[first + t + 1]):
+            amount = rate * row_values[q] if row_values.shape[0] else rate
+            spread_cut_row(parameters.table, raw.table, allowed_bits, row_ids, q, amount, r, t, threshold)
+        for q in range(u8(entry_ptr[first + t]), u8(entry_ptr[first + t + 1])):
+            move, f = rate * r[u8(t), u8(entry_labels[q])], u8(entry_ids[q])
+            if entry_values.shape[0]:
+                move *= entry_values[q]
+            raw.weights[f] += move
+            parameters.weights[f] = cut(raw.weights[f], threshold)
 
 
 @kernel(allocates=False)
@@ -318,6 +414,7 @@ class Grams(NamedTuple):
     """Where every label bigram and trigram stands; trigrams are numbered behind the bigrams."""
 
     pairs: np.ndarray  # (label bigrams,) int32: its place in a flat (W, W) array
+    turned: np.ndarray  # (label bigrams,) int32: in the transpose
     triples: np.ndarray  # (label trigrams,) int32: in a flat (L, L, L) array
     pair_number: np.ndarray  # (L, L) int32, −1 for none
     triple_number: np.ndarray  # (L, L, L) int32, −1 for none; (0, L, L) in first order
@@ -329,18 +426,23 @@ def gram_places(known, width):
     for a in range(L):
         for b in range(L):
             n_pairs = max(n_pairs, known.pairs[a, b] + 1)
-    pairs, numbers = np.zeros(n_pairs, np.int32), np.full(known.triples.shape, -1, np.int32)
+    pairs, turned, numbers = (
+        np.zeros(n_pairs, np.int32),
+        np.zeros(n_pairs, np.int32),
+        np.full(known.triples.shape, -1, np.int32),
+    )
     triples = np.zeros(numbers.size, np.int32)
     for a in range(L):
         for b in range(L):
             if known.pairs[a, b] >= 0:
                 pairs[known.pairs[a, b]] = a * width + b
+                turned[known.pairs[a, b]] = b * width + a
     for place in range(numbers.size):
         if known.triples.reshape(-1)[place]:
             numbers.reshape(-1)[place] = n_pairs + n_triples
             triples[n_triples] = place
             n_triples += 1
-    return Grams(pairs, triples[:n_triples], known.pairs, numbers)
+    return Grams(pairs, turned, triples[:n_triples], known.pairs, numbers)
 
 
 @kernel(fastmath=REORDER, allocates=False)
@@ -387,14 +489,26 @@ def recall(s, dual, delta):
 
 
 @kernel(allocates=False)
-def move_grams(s, places, base, weights, dual, rate, share, delta):
-    """Move weights of label n-grams, from number ``base`` on: with the memory, or without one by gradient (AdaGrad)."""
+def move_grams(s, places, base, cube, dual, rate, share, delta):
+    """Move weights of label n-grams, from number ``base`` on: with the memory, or without one by gradient (AdaGrad).
+
+    ``cube`` are the weights, those before they are cut, and where.
+    """
+    weights, raw, threshold = cube
     first, last = u8(base), u8(base + places.shape[0])
     kept = max(min(u8(dual.grams.shape[1]), last), first)
     for k in range(first, kept):
-        weights[u8(places[k - first])] += rate * delta[k]
+        place = u8(places[k - first])
+        if threshold > 0:
+            raw[place] += rate * delta[k]
+            weights[place] = cut(raw[place], threshold)
+        else:
+            weights[place] += rate * delta[k]
     for k in range(first, kept):
         dual.grams[u8(s), k] += share * delta[k]
+    one, step = delta.dtype.type(1), delta.dtype.type(TRANSITION_STEP)
+    for k in range(kept, last):  # apart from the weights, whose places are all over: so many at a time
+        dual.squares[k] += delta[k] * delta[k]
+        delta[k] *= step / np.sqrt(dual.squares[k] + one)
     for k in range(kept, last):
-        dual.squares[k] += delta[k] ** 2
-        weights[u8(places[k - first])] -= TRANSITION_STEP * delta[k] / np.sqrt(dual.squares[k] + 1.0)
+        weights[u8(places[k - first])] -= delta[k]

@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from loglin.kernels.rows import LANES
 
+LINE = 64  # bytes of a cache line
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _WHOLE = ir.VectorType(_I32, LANES)
 
@@ -82,6 +83,25 @@ class Emitter:
     def bits(self, pointer):
         """The bits of a byte, one per lane."""
         return self.b.bitcast(self.b.load(pointer), ir.VectorType(ir.IntType(1), LANES))
+
+    def bytes(self, pointer):
+        """Whole numbers of eight bits, one per lane."""
+        loaded = self.b.load(self.b.bitcast(pointer, ir.VectorType(ir.IntType(8), LANES).as_pointer()))
+        loaded.align = 1
+        return loaded
+
+    def put_bytes(self, value, pointer):
+        self.b.store(value, self.b.bitcast(pointer, value.type.as_pointer())).align = 1
+
+    def prefetch(self, position, begin, end):
+        """Ask for the cache lines of the rows begin … end − 1 of an array."""
+        array = self.array(position)
+        stride = cgutils.unpack_tuple(self.b, array.strides)[0]
+        byte = ir.IntType(8).as_pointer()
+        start, function = self.b.bitcast(array.data, byte), ir.FunctionType(ir.VoidType(), [byte] + [_I32] * 3)
+        fetch = self.b.module.declare_intrinsic("llvm.prefetch", [byte], function)
+        with self.loop(self.b.mul(begin, stride), self.b.mul(end, stride), LINE) as (offset, _):
+            self.b.call(fetch, [self.at(start, offset), _I32(0), _I32(3), _I32(1)])  # to read, to be kept, data
 
     def slot(self, start):
         """A variable; it starts anew wherever the code is reached again."""

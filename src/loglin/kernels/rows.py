@@ -6,9 +6,14 @@ engine does to rows is one of
     sum_rows       out[o] = Σ_q table[index[q]]                     scores = X·W, gradient = Xᵀ·R
     weigh_rows     out[o] = Σ_q value[q]·table[index[q]]            the same with real-valued features
     spread_row     table[index[q]] += value·row, where allowed      one stochastic step
+    spread_cut_row the same to raw, and table = raw cut at a threshold   one with an L1 penalty
     put_row        rows[o] = value·other[t]                         a dual step, summed by feature
     add_row        rows[o] += value·other[t]
     square_rows    Σ_q Σ_j row[j]², where index[q] allows it        the square of a dual step
+    fetch_rows     a[begin:end] are needed soon
+    count_rows     count[t, j] += 1 for each index[q] that allows j
+    square_counted Σ_j count[j]·row[j]²                             the same from such counts
+    subtract_row   r[t] −= m[s], Σ_j δ²/|2·p + m|                   how far two rows of probabilities are apart
     step_forward   a[t] = scale·e[t]·Σ_k a[t−1, k]·M[k]             one step of forward
     step_backward  v = scale·Σ_k b[t+1, k]·MT[k], b = e·v, r = a·v  one step of backward
     mix_rows       out[o] = Σ_k coefficient[k]·matrix[k]            the same without its factors
@@ -93,6 +98,27 @@ def spread_row(e: Emitter):  # table, allowed, index, q, weight, row, r
     e.walk(width, block)
 
 
+@primitive("a", "a", "a", "a", "i", "x", "a", "i", "x")
+def spread_cut_row(e: Emitter):  # table, raw, allowed, index, q, weight, row, r, threshold
+    """raw[index[q]] += weight·row[r], for the labels allowed; table[index[q]] = the same less the threshold, or 0."""
+    width, weight, least = e.width(0), e.splat(e.args[5]), e.splat(e.args[8])
+    attribute, zero = e.b.mul(e.index(3, e.args[4]), width), e.constant(0.0)
+
+    def block(column, n):
+        offset = e.b.add(attribute, column)
+        target, raw, bits = e.data(0, offset), e.data(1, offset), e.data(2, e.b.udiv(offset, e.int(LANES)))
+        step = e.data(6, e.b.add(e.b.mul(e.args[7], width), column))
+        for k in range(n):
+            lanes = e.bits(e.at(bits, e.int(k)))
+            move = e.b.select(lanes, e.b.fmul(weight, e.load(step, k)), zero)
+            moved = e.b.fadd(e.load(raw, k), move)
+            e.store(moved, raw, k)
+            above, below = e.b.fsub(moved, least), e.b.fsub(e.b.fsub(zero, moved), least)
+            e.store(e.b.fsub(e.greater(above, zero), e.greater(below, zero)), target, k)
+
+    e.walk(width, block)
+
+
 def _scaled_row(e, added):
     """rows[o] = value·other[t], ``added`` to what is there or in its place."""
     width, weight = e.width(0), e.splat(e.args[2])
@@ -138,6 +164,63 @@ def square_rows(e: Emitter):  # rows, o, allowed, index, begin, end
                 e.b.store(e.b.fadd(e.b.load(parts[k]), kept), parts[k])
         for part in parts:
             e.b.store(e.b.fadd(e.b.load(total), e.b.load(part)), total)
+
+    e.walk(width, block)
+    return e.fold(e.b.load(total), e.b.fadd)
+
+
+@primitive("a", "i", "i")
+def fetch_rows(e: Emitter):  # a, begin, end
+    """Have a[begin:end], rows or numbers, brought near the processor while it goes on."""
+    e.prefetch(0, e.args[1], e.args[2])
+
+
+@primitive("a", "i", "a", "a", "i", "i")
+def count_rows(e: Emitter):  # counts, t, allowed, index, begin, end
+    """counts[t, j] += 1 for every index[q], begin ≤ q < end, whose bit of label j is set in allowed; bytes."""
+    width = e.width(0)
+    bytes_of_row, here = e.b.udiv(width, e.int(LANES)), e.b.mul(e.args[1], width)
+    with e.loop(e.args[4], e.args[5]) as (q, _):
+        bits = e.data(2, e.b.mul(e.index(3, q), bytes_of_row))
+        with e.loop(e.int(0), bytes_of_row) as (k, _):
+            target = e.data(0, e.b.add(here, e.b.mul(k, e.int(LANES))))
+            count = e.bytes(target)
+            more = e.b.zext(e.bits(e.at(bits, k)), count.type)
+            e.put_bytes(e.b.add(count, more), target)
+
+
+@primitive("a", "i", "a", "i", returns=True)
+def square_counted(e: Emitter):  # rows, t, counts, s
+    """Σ_j counts[s, j]·rows[t, j]²."""
+    width, total = e.width(0), e.slot(e.constant(0.0))
+    first, counted = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
+
+    def block(column, n):
+        source, counts = e.data(0, e.b.add(first, column)), e.data(2, e.b.add(counted, column))
+        for k in range(n):
+            x = e.load(source, k)
+            times = e.b.uitofp(e.bytes(e.at(counts, e.int(LANES * k))), e.vector)
+            e.accumulate(total, e.b.fmul(x, x), times)
+
+    e.walk(width, block)
+    return e.fold(e.b.load(total), e.b.fadd)
+
+
+@primitive("a", "i", "a", "i", returns=True)
+def subtract_row(e: Emitter):  # r, t, m, s
+    """r[t] = δ = p − m[s], where r[t] was p; returns Σ_j δ² / (|2·p + m[s]| + 1e-12)."""
+    width, tiny, total = e.width(0), e.constant(1e-12), e.slot(e.constant(0.0))
+    here, there = e.b.mul(e.args[1], width), e.b.mul(e.args[3], width)
+
+    def block(column, n):
+        target, source = e.data(0, e.b.add(here, column)), e.data(2, e.b.add(there, column))
+        for k in range(n):
+            p, m = e.load(target, k), e.load(source, k)
+            delta, base = e.b.fsub(p, m), e.b.fadd(e.b.fadd(p, p), m)
+            e.store(delta, target, k)
+            size = e.greater(base, e.b.fsub(e.constant(0.0), base))
+            part = e.b.fdiv(e.b.fmul(delta, delta), e.b.fadd(size, tiny))
+            e.b.store(e.b.fadd(e.b.load(total), part), total)
 
     e.walk(width, block)
     return e.fold(e.b.load(total), e.b.fadd)
@@ -322,6 +405,25 @@ if PLAIN:  # the same in NumPy, so that kernels can be stepped through and cover
     def spread_row(table, allowed, index, q, weight, row, r):
         bits = np.unpackbits(allowed[index[q]], bitorder="little").astype(bool)
         table[index[q], bits] += weight * row[r, bits]
+
+    def fetch_rows(a, begin, end):
+        pass
+
+    def count_rows(counts, t, allowed, index, begin, end):
+        counts[t] += np.unpackbits(allowed[index[begin:end]], axis=1, bitorder="little").sum(axis=0, dtype=np.uint8)
+
+    def square_counted(rows, t, counts, s):
+        return counts[s].astype(rows.dtype) @ rows[t] ** 2
+
+    def subtract_row(r, t, m, s):
+        size = abs(2 * r[t] + m[s]) + r.dtype.type(1e-12)
+        r[t] -= m[s]
+        return (r[t] ** 2 / size).sum()
+
+    def spread_cut_row(table, raw, allowed, index, q, weight, row, r, threshold):
+        spread_row(raw, allowed, index, q, weight, row, r)
+        moved = raw[index[q]]
+        table[index[q]] = np.sign(moved) * np.maximum(np.abs(moved) - threshold, 0)
 
     def mix_rows(out, o, coefficient, c, c_stride, matrix, m, m_stride, count):
         k = np.arange(count)

@@ -16,11 +16,12 @@ import numpy as np
 from loglin.features.design import Design
 from loglin.features.scoring import Scorer
 from loglin.kernels import stochastic as kernels
-from loglin.kernels.ascent import Dual, Single, ascend, put_single_first
+from loglin.kernels.ascent import Dual, Raw, Single, ascend, count_single, put_single_first
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
 from loglin.kernels.second import lay_out
 from loglin.kernels.sentences import Exponentials, Parameters, Sentences, Trigrams
+from loglin.kernels.vectors import dot
 from loglin.optimize.checkpoint import Stage
 from loglin.optimize.penalties import shortest
 from loglin.optimize.reporter import Reporter
@@ -37,6 +38,7 @@ HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the 
 QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
 ENOUGH = 4.0  # times tol: a sum of gaps, relative to the objective, that ends dual ascent; it is 3 to 5 times the truth
 ROOM_FOR_PAIRS = 60_000_000  # numbers that dual ascent may keep for transitions
+ROOM_FOR_COUNTS = 1 << 26  # bytes that it may take to count features by token and label
 
 
 @dataclass(frozen=True)
@@ -206,16 +208,16 @@ class StochasticLearner:
     ) -> np.ndarray:
         """Weights near the optimum of the penalized criterion.
 
-        Dual ascent where all weights have the same l2, else gradient descent with falling steps. ``report`` may
-        raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs. ``stage`` keeps
-        the state between epochs.
+        Dual ascent where all weights have the same penalties, l2 among them, else gradient descent with falling steps.
+        ``report`` may raise to end it: after every epoch, and as epoch 0 between parts of the search and of epochs.
+        ``stage`` keeps the state between epochs.
         """
         stage = stage or Stage(Reporter())
         if len(self.sentences) < 2:
             return self.get()
         report = report or (lambda epoch, loss: None)
-        if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and not np.any(l1):
-            self.ascend_dual(float(l2[0]), report, tol, stage)
+        if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and np.all(l1 == l1[0]):
+            self.ascend_dual(float(l2[0]), float(l1[0]), report, tol, stage)
         else:
             self.descend_with_falling_steps(self.penalties(l1, l2), report, stage)
         weights = self.get()
@@ -240,7 +242,9 @@ class StochasticLearner:
                 self.reset(np.zeros(self.index.n_features))
                 break
 
-    def ascend_dual(self, strength: float, report: Callable[[int, float], None], tol: float, stage: Stage) -> None:
+    def ascend_dual(
+        self, strength: float, l1: float, report: Callable[[int, float], None], tol: float, stage: Stage
+    ) -> None:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
         design, grams = self.criterion.design, len(self.index.pairs) + len(self.index.triples)
         lengths = np.diff(design.offsets)
@@ -253,12 +257,17 @@ class StochasticLearner:
             np.zeros((design.n_sentences, kept), self.dtype),
             np.zeros_like(self.criterion.step_residuals),
             np.full(design.n_sentences, np.inf, np.float32),
-            np.zeros(grams),
+            np.zeros(grams, self.dtype),
         )
-        second, arrays = None, tuple(dual)  # what a checkpoint keeps, beside the weights
+        table, single_weights, T, cube = (
+            np.zeros_like(part if l1 else part[:0]) for part in (self.table, self.weights, self.T, self.cube)
+        )
+        raw = Raw(table, single_weights, T, cube, l1 / strength)
+        second = None
+        arrays: tuple[np.ndarray, ...] = (*dual, table, single_weights, T, cube)  # for a checkpoint, beside the weights
         if self.order == 2:
             second = new_trigrams(self.cube, self.criterion.longest, self.scorer.width, self.dtype)
-            arrays = *dual, second.log, second.C, second.CT
+            arrays = *arrays, second.log, second.C, second.CT
         exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
         single = self._single()
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences
@@ -271,7 +280,7 @@ class StochasticLearner:
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
             visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
-            loss, _ = ascend(visits, text, known, single, self.parameters, exponentials, second, dual, strength)
+            loss, _ = ascend(visits, text, known, single, self.parameters, raw, exponentials, second, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
@@ -279,7 +288,7 @@ class StochasticLearner:
                 continue
             gap = float(dual.gaps[self.sentences].sum())
             slow = gap > last[1] * QUICK ** (visited - last[0])
-            if gap < ENOUGH * tol * (loss + self.ridge(strength)) or (visited >= DUAL_EPOCHS and slow):
+            if gap < ENOUGH * tol * (loss + self.penalty(strength, l1)) or (visited >= DUAL_EPOCHS and slow):
                 break
             last = visited, gap
         self.criterion.epochs += visited
@@ -298,16 +307,22 @@ class StochasticLearner:
     def _single(self) -> Single:
         """Put the features of every token first that occur once in its sentence, and return where they end."""
         tokens, offsets, n = self.scorer.tokens, self.criterion.design.offsets, self.criterion.design.n_tokens
-        single = Single(np.empty(n, np.int64), np.empty(n, np.int64))
+        single = Single(np.empty(n, np.int64), np.empty(n, np.int64), np.zeros((0, self.scorer.width), np.uint8))
         rows = tokens.row_ptr, tokens.row_ids, tokens.entry_labels[:0], tokens.row_values
         put_single_first(offsets, *rows, np.full(len(self.table), -1), single.rows)
         entries = tokens.entry_ptr, tokens.entry_ids, tokens.entry_labels, tokens.entry_values
         put_single_first(offsets, *entries, np.full(len(self.weights), -1), single.entries)
+        most = (single.rows - tokens.row_ptr[:-1] + single.entries - tokens.entry_ptr[:-1]).max(initial=0)
+        if not tokens.row_values.size and most < 256 and n * self.scorer.width <= ROOM_FOR_COUNTS:
+            single = single._replace(counts=np.zeros((n, self.scorer.width), np.uint8))
+            count_single(tokens, single, self.known.rows)
         return single
 
-    def ridge(self, strength: float) -> float:
-        """½·l2·‖w‖² of the weights as they are."""
-        return 0.5 * strength * sum(float(np.vdot(part, part)) for part in (*self.arrays, self.cube))
+    def penalty(self, l2: float, l1: float) -> float:
+        """½·l2·‖w‖² + l1·Σ|w| of the weights as they are."""
+        parts = [part.reshape(-1) for part in (*self.arrays, self.cube)]
+        size = sum(float(np.abs(part).sum()) for part in parts) if l1 else 0.0
+        return l1 * size + 0.5 * l2 * sum(dot(part, part) for part in parts)
 
     def descent_epoch(
         self, step_at: Callable[[float], float], penalty: Penalties, block_done: Callable[[], None] = lambda: None

@@ -25,7 +25,7 @@ import numpy as np
 
 from loglin.kernels import bundle as kernels
 from loglin.kernels.vectors import dot
-from loglin.optimize.penalties import Penalties, shortest
+from loglin.optimize.penalties import Penalties, absolute, shortest, single_threaded
 from loglin.optimize.rows import Room, release
 
 PLANES = 9
@@ -129,7 +129,7 @@ class LowerBound:
         k = self.seen % PLANES
         pull = self.l2 * w
         self.planes[k] = gradient - pull
-        self.heights[k] = value - float(self.l1 @ np.abs(w)) - float((gradient - 0.5 * pull) @ w)
+        self.heights[k] = value - absolute(self.l1, w) - float(single_threaded("i,i", gradient - 0.5 * pull, w))
         self.shares[k] = 0.0
         self.seen += 1
         if self.seen % EVERY == 1:
@@ -150,7 +150,7 @@ class LowerBound:
 
     def _mixed(self, shares: np.ndarray) -> Mixed:
         """A mixture of tangents, and the least that it proves."""
-        slope, free = shares.astype(self.planes.dtype) @ self.planes, self.l2 == 0
+        slope, free = single_threaded("k,ki", shares.astype(self.planes.dtype), self.planes), self.l2 == 0
         if free.any():  # where there is no l2, the slope must not pass l1: the loss's own bound, 0, takes a share
             most = float(np.min(self.l1[free] / np.maximum(np.abs(slope[free]), 1e-300), initial=1.0))
             shares, slope = most * shares, most * slope
@@ -163,8 +163,8 @@ class LowerBound:
         """The best mixture if the features that move were those that move now, each its way: a quadratic program."""
         planes, l2 = self.planes[:, at.moving].astype(np.float64), self.l2[at.moving]
         products, heights = np.zeros((PLANES + 1, PLANES + 1)), np.zeros(PLANES + 1)  # the last: the loss is above 0
-        products[:-1, :-1] = (planes / l2) @ planes.T
-        heights[:-1] = self.heights + planes @ (at.signs * self.l1[at.moving] / l2)
+        products[:-1, :-1] = single_threaded("ki,ji", planes / l2, planes)
+        heights[:-1] = self.heights + single_threaded("ki,i", planes, at.signs * self.l1[at.moving] / l2)
         heights[min(self.seen, PLANES) : -1] = -np.inf
         shares = np.zeros(PLANES + 1)
         kernels.best_mixture(products, heights, shares)

@@ -22,6 +22,7 @@ from loglin.kernels import vectors as kernels
 from loglin.optimize.bounds import Certificate, LowerBound, likely
 from loglin.optimize.checkpoint import Stage, fields_of, set_fields
 from loglin.optimize.linesearch import Point, Rules, line_search
+from loglin.optimize.penalties import absolute
 from loglin.optimize.record import CONVERGED, LIMIT, Result, Stop, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
 
@@ -276,7 +277,7 @@ class Descent:
         return self._with_l1(w, *answer)
 
     def _with_l1(self, w: np.ndarray, value: float, gradient: np.ndarray) -> tuple[float, np.ndarray]:
-        return value if self.l1 is None else value + float(self.l1 @ np.abs(w)), gradient
+        return value if self.l1 is None else value + absolute(self.l1, w), gradient
 
     def pseudo_gradient(self) -> np.ndarray:
         """The steepest one-sided slope: at w = 0, g ± l1 where that is a descent, else 0."""
@@ -314,7 +315,7 @@ class Descent:
                 w[w * orthant < 0] = 0.0
             return w
 
-        gain = None if self.l1 is None else lambda w: float(slope @ (w - here.w))
+        gain = None if self.l1 is None else lambda w: kernels.dot(slope, w - here.w)
         step = direction.first_step(here, d, descent)
         return line_search(self.evaluate, along, here, d, descent, step, direction.rules, gain)
 

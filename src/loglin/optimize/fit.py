@@ -17,7 +17,7 @@ from loglin.optimize.bounds import LowerBound
 from loglin.optimize.descent import Goal
 from loglin.optimize.lbfgs import minimize
 from loglin.optimize.objective import HasCurvature, HasLearner, HasParts, Learner
-from loglin.optimize.penalties import Penalized, Penalties, shortest
+from loglin.optimize.penalties import Penalized, Penalties, absolute, shortest, single_threaded
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, limit
 from loglin.optimize.rescaling import Rescaled, units
 from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
@@ -144,17 +144,17 @@ def _warm_start(
         return learner.get(), None, request.stop
     value, gradient = Penalized(objective, shortest(penalties.l2))(weights)
     # a convex function is above its tangent, and the penalty above its own by ½ Σ l2·w²: that may prove f(0) > f(w)
-    drop = float(0.5 * penalties.l2 @ weights**2 - gradient.astype(np.float64) @ weights)
+    drop = float(single_threaded("i,i", penalties.l2, 0.5 * weights**2) - single_threaded("i,i", gradient, weights))
     sure = getattr(objective, "convex", False) and not np.any(penalties.l1) and drop > 0
     zero = np.zeros_like(weights)
-    if not sure and not value + float(penalties.l1 @ np.abs(weights)) < _value(objective, zero, penalties):
+    if not sure and not value + absolute(penalties.l1, weights) < _value(objective, zero, penalties):
         return zero, None, None
     return weights, (value, gradient), None
 
 
 def _value(objective: Any, weights: np.ndarray, penalties: Penalties) -> float:
     value, _ = Penalized(objective, shortest(penalties.l2))(weights)
-    return value + float(penalties.l1 @ np.abs(weights))
+    return value + absolute(penalties.l1, weights)
 
 
 def hessian_diagonal(objective: Any, weights: np.ndarray, l2: np.ndarray) -> np.ndarray | None:

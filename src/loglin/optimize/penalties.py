@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,17 @@ class Penalties(NamedTuple):
         return (self.l1 == 0) & (self.l2 == 0)
 
     def value(self, weights: np.ndarray) -> float:
-        return float(self.l1 @ np.abs(weights) + 0.5 * self.l2 @ weights**2)
+        return absolute(self.l1, weights) + 0.5 * single_threaded("i,i", self.l2, weights**2)
+
+
+def single_threaded(subscripts: str, *arrays: np.ndarray) -> Any:
+    """Products without BLAS, which would take threads of its own."""
+    return np.einsum(subscripts, *arrays)
+
+
+def absolute(l1: np.ndarray, weights: np.ndarray) -> float:
+    """Σ l1·|w|."""
+    return float(single_threaded("i,i", l1, np.abs(weights)))
 
 
 class Penalized:

@@ -21,6 +21,7 @@ from loglin.kernels import vectors as kernels
 from loglin.optimize.checkpoint import fields_of, set_fields
 from loglin.optimize.descent import Function
 from loglin.optimize.objective import Learner
+from loglin.optimize.penalties import absolute
 from loglin.optimize.record import Result, StopTraining, converged, limit
 from loglin.optimize.reporter import Reporter
 
@@ -69,7 +70,7 @@ def descend_stochastically(
             next_look = max(epoch + 1, math.ceil(LOOKS * epoch))
             w = run.weights()
             value, gradient = function(w)
-            value += float(l1 @ np.abs(w))
+            value += absolute(l1, w)
             if looks and value > looks[-1][1]:
                 run.first /= 2
             skipped = epoch - 1 - (looks[-1][0] if looks else 0)
