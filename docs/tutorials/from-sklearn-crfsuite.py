@@ -1,6 +1,5 @@
 """From sklearn-crfsuite: the script of from-sklearn-crfsuite.md."""
 
-
 def word2features(sentence, i):
     word = sentence[i]
     features = {
