@@ -55,11 +55,13 @@ class Incidence:
 
     def with_ids(self, ids: np.ndarray) -> Incidence:
         """The same lists with other numbers; entries with a negative number are dropped."""
-        keep = ids >= 0
-        if keep.all():
+        known = np.count_nonzero(ids >= 0)
+        if known == len(ids):
             return Incidence(self.ptr, ids, self.values)
-        ptr = np.concatenate([[0], np.cumsum(keep)])[self.ptr]
-        return Incidence(ptr, ids[keep], self.values[keep] if self.values.size else NO_VALUES)
+        ptr, kept = np.empty_like(self.ptr), np.empty(known, np.int32)
+        values = np.empty(known) if self.values.size else NO_VALUES
+        kernels.drop_unknown(self.ptr, ids.astype(np.int32, copy=False), self.values, ptr, kept, values)
+        return Incidence(ptr, kept, values)
 
     def without_ones(self) -> Incidence:
         """The same lists, without values where all of them are 1."""

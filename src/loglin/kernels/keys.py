@@ -227,6 +227,21 @@ def compact(matrix, ptr, ids):
     return np.int64(k)
 
 
+@kernel("i8[] i4[] f8[] i8[] i4[] f8[]")
+def drop_unknown(ptr, ids, values, new_ptr, new_ids, new_values):
+    """Lists without their negative ids; values may be empty."""
+    k = u8(0)
+    new_ptr[0] = 0
+    for t in range(u8(ptr.shape[0] - 1)):
+        for q in range(u8(ptr[t]), u8(ptr[t + u8(1)])):
+            if ids[q] >= 0:
+                new_ids[k] = ids[q]
+                if values.shape[0]:
+                    new_values[k] = values[q]
+                k += u8(1)
+        new_ptr[t + u8(1)] = k
+
+
 @kernel("i8[] i4[] i4[,] i8[] i4[] i8[] i4[]")
 def unfold(ptr, ids, heads, head_ptr, head_ids, out_ptr, out_ids):
     """Lists of tokens with the attributes of their heads appended; out_ids of size 0: only count."""
