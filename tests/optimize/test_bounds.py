@@ -143,6 +143,18 @@ def test_dual_ascent_with_an_l1_penalty(order, l1):
     assert weights[~zero] == pytest.approx(best.weights[~zero], abs=0.2)
 
 
+def test_dual_ascent_with_hardly_an_l2():
+    """What is solved is a problem with more of it, from which the optimum is nearer than from zero."""
+    make = chain_problem(generate(120, 3))
+    n = make().n_features
+    for l2 in (0.0, 0.001):
+        weights = make().learner(0).warm_start(np.ones(n), np.full(n, l2), tol=1e-4)
+        best = fit_weights(make, l1=np.ones(n), l2=np.full(n, l2), dtype="float64", tol=1e-9)
+        here = Penalized(make(), l2)(weights)[0] + np.abs(weights).sum()
+        zero = Penalized(make(), l2)(np.zeros(n))[0]
+        assert here - best.value < 0.2 * (zero - best.value)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.1])
 def test_dual_ascent_where_steps_have_features_of_their_own(l1):
     """Label bigrams crossed with words."""

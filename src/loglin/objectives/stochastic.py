@@ -37,6 +37,7 @@ FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fo
 HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
 QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
 ENOUGH = 4.0  # times tol: a sum of gaps, relative to the objective, that ends dual ascent; it is 3 to 5 times the truth
+LONGEST_CUT = 2.0  # l1/l2 in dual ascent: a smaller l2 is taken as larger, else weights would rise from zero too late
 ROOM_FOR_PAIRS = 60_000_000  # numbers that dual ascent may keep for transitions
 ROOM_FOR_COUNTS = 1 << 26  # bytes that it may take to count features by token and label
 
@@ -216,8 +217,10 @@ class StochasticLearner:
         if len(self.sentences) < 2:
             return self.get()
         report = report or (lambda epoch, loss: None)
-        if len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and np.all(l1 == l1[0]):
-            self.ascend_dual(float(l2[0]), float(l1[0]), report, tol, stage)
+        alike = len(l2) and np.all(l2 == l2[0]) and np.all(l1 == l1[0])
+        strength = max(float(l2[0]), float(l1[0]) / LONGEST_CUT) if alike else 0.0
+        if strength > 0:
+            self.ascend_dual(strength, float(l1[0]), report, tol, stage)
         else:
             self.descend_with_falling_steps(self.penalties(l1, l2), report, stage)
         weights = self.get()
