@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from loglin import Tagger
 from loglin.corpus.columns import from_sentences
+from loglin.features import places
 from loglin.features.extract import TemplateExtractor
 from loglin.features.template import parse_templates
 
@@ -18,6 +19,9 @@ TEMPLATES = {
     "distance": "#! boundary=distance\nU0:%x[-2,0]\nU1:%lower[-2,0]\nU2:%x[2,0]\nU3:%shape[2,0]\nU4:%x[3,0]\n",
     "n-grams": "U0:%ngrams[0,0,1,3]\nU1:%ngrams[-1,0,2,2]\nU2:%ngrams[-1,0,1,1]\nU3:%x[-1,0]\nU4:%edge[-1,0]\nB\n",
     "unknown": "#! oov=first\nU0:%x[0,0]\nU1:%suffix[0,0,1]\nU2:%ngrams[0,0,2,2]\nU3:%x[-1,0]/%x[0,1]\nB\n",
+    "windows": "U0:%x[-1,1]/%x[0,1]\nU1:%x[0,1]/%x[2,1]\nU2:%lower[0,1]\nU3:%x[-2,1]/%x[-1,1]/%lower[0,1]\nU4:%x[1,0]",
+    "wide": "U0:%x[-2,1]/%x[2,1]\nU1:%edge[1,1]/%x[0,1]\nU2:%x[0,0]/%suffix[0,0,1]\nU3:%x[-3,0]/%shape[0,0]",
+    "far": "#! boundary=distance\nU0:%x[-3,1]/%x[-2,1]\nU1:%x[-2,1]/%x[2,1]\nU2:%x[4,1]/%x[0,1]\nU3:%x[-1,0]\nB",
     "some": '#! min_count=2\nU0:%if[0,0,"a"]\nU1:%rare[0,0,2]\nU2:%t[0,0,"^A"]\nU3:%m[0,0,"b+"]\n*5:%lower[0,0]',
 }
 tokens = st.tuples(st.text("abAB1-İ", max_size=3), st.sampled_from(["N", "V", "n"]))
@@ -32,17 +36,37 @@ def attributes(design):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("long", [False, True])
 @given(train=corpora, other=corpora)
 @settings(max_examples=40, deadline=None)
-def test_attributes_by_value_are_those_by_token(name, train, other):
+def test_attributes_by_value_are_those_by_token(name, long, train, other):
     extractor = TemplateExtractor(parse_templates(TEMPLATES[name]))
     extractor.fit(from_sentences([*train, [("aB", "N"), ("b", "V")]]))
     text = from_sentences(other)
-    by_value, by_token = extractor.transform_by_value(text, 10**6), extractor.transform(text)
+    with pytest.MonkeyPatch.context() as patch:
+        for constant in ("LONG", "SHARED", "REPEATED") if long else ():  # as if every value occurred often
+            patch.setattr(places, constant, 0)
+        by_value, by_token = extractor.transform_by_value(text, 10**6), extractor.transform(text)
     assert attributes(by_value) == attributes(by_token)
     assert by_value.bigrams.ids.tolist() == by_token.bigrams.ids.tolist()
-    if text.n_tokens:
+    if text.n_tokens and (long or name not in ("windows", "wide", "far")):
         assert by_value.heads is not None
+
+
+def test_windows_of_few_values_are_heads():
+    rng = np.random.default_rng(0)
+    template = parse_templates("U0:%x[-1,1]/%x[0,1]/%x[1,1]\nU1:%x[0,1]\nU2:%x[0,0]/%x[1,0]\nU3:%x[0,0]")
+    rows = [[(f"w{rng.integers(800)}", "NVA"[rng.integers(3)]) for _ in range(20)] for _ in range(150)]
+    extractor = TemplateExtractor(template)
+    extractor.fit(from_sentences(rows))
+    text = from_sentences(rows[::-1])
+    design = extractor.transform_by_value(text, 10**6)
+    assert design.heads.of_token.shape == (3000, 1)  # the trigram stands for the tag too
+    assert design.heads.attributes.n_lists == 27 + 9 + 9
+    assert np.diff(design.tokens.ptr).max() == 2  # pairs of words, and words by value
+    assert attributes(design) == attributes(extractor.transform(text))
+    short = extractor.transform_by_value(from_sentences(rows[:9]), 10**6)
+    assert short.heads is None
 
 
 def test_too_many_values_are_looked_up_by_token():

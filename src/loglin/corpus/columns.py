@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from operator import itemgetter
 
@@ -36,6 +37,25 @@ class Column:
         blob, starts = np.empty(int((end - begin)[used].sum()), np.uint8), np.empty(len(used) + 1, np.int64)
         kernels.gather_strings(self.vocabulary.blob, begin, end, used, blob, starts)
         return Column(codes, Vocabulary(blob, starts))
+
+
+class Unread(Column):
+    """A column in a text whose strings are numbered when they are first looked at."""
+
+    def __init__(self, text: np.ndarray, begin: np.ndarray, end: np.ndarray):
+        self._slices = text, begin, end
+
+    @cached_property
+    def _numbered(self) -> Column:
+        return encode_slices(*self._slices)
+
+    @property
+    def codes(self) -> np.ndarray:  # type: ignore[override]
+        return self._numbered.codes
+
+    @property
+    def vocabulary(self) -> Vocabulary:  # type: ignore[override]
+        return self._numbered.vocabulary
 
 
 @dataclass

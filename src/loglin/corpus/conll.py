@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from loglin.corpus.columns import Corpus, concatenate, encode_slices
+from loglin.corpus.columns import Column, Corpus, Unread, concatenate
 from loglin.corpus.files import newlines, read_blocks, refuse_bad_utf8, until_mistake
 from loglin.corpus.formats import Answer, Format, LabelColumn, Layout
 from loglin.corpus.limits import limits, raising
@@ -118,7 +118,7 @@ def _scan(path: str, n_columns: int, tabs: bool, first_line: int, text: bytes) -
             f"give every line {n_columns} columns"
             + (" parted by tabs" if tabs else ", or read a sentence a line by --format text")
         )
-    columns = [encode_slices(array, begin[c, :tokens], end[c, :tokens]) for c in range(n_columns)]
+    columns: list[Column] = [Unread(array, begin[c, :tokens], end[c, :tokens]) for c in range(n_columns)]
     corpus = Corpus(columns, offsets[: sentences + 1].copy(), path)
     return Block(array, line_begin[:tokens], line_end[:tokens], corpus, 9 if tabs else 32)
 

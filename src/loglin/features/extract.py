@@ -22,7 +22,7 @@ from loglin.features.lookup import KeyTable, Lookup
 from loglin.features.naming import first_of_name
 from loglin.features.oov import OOV, first_as_oov, unknown_as_oov
 from loglin.features.padding import Padded, padded
-from loglin.features.places import Places
+from loglin.features.places import ByValue
 from loglin.features.spelling import View, ngram_lists
 from loglin.features.template import Template, TemplateSet, parse_templates
 from loglin.features.views import Views
@@ -45,7 +45,6 @@ class TemplateExtractor:
         self.same: dict[str, np.ndarray] = {}  # kind → attribute of each key of its tables, where keys share attributes
         self._plans: dict[Template, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self._lookups: dict[str, Lookup] = {}
-        self._shared: tuple[Places, list[View], Lookup] | None = None
         self.n_attributes = self.n_bigram_attributes = 0
 
     # ------------------------------------------------------------------ fitting
@@ -60,8 +59,9 @@ class TemplateExtractor:
 
     def number(self, fitted: list[Fitted], min_count: int = 1) -> None:
         """Number the attributes that are seen often enough, of every template whose keys were counted."""
-        self.tables, self.same, self._plans, self._lookups, self._shared = [], {}, {}, {}, None
-        self.__dict__.pop("_multiple", None)
+        self.tables, self.same, self._plans, self._lookups = [], {}, {}, {}
+        for kept in ("_multiple", "_by_value"):
+            self.__dict__.pop(kept, None)
         self.n_attributes = self._number(fitted, "unigram", min_count)
         self.n_bigram_attributes = self._number(fitted, "bigram", min_count)
         self.tables = [f.table for f in fitted]
@@ -175,29 +175,26 @@ class TemplateExtractor:
         """
         if self.same or self.templates.padding:
             return self.transform(corpus, threads)
-        places, views, lookup = self._by_value()
         self.check_columns(corpus)
         original, corpus = corpus, self._with_oov(corpus)
-        if not corpus.n_tokens or places.n_heads(corpus) > most_heads:
+        if not corpus.n_tokens:
+            return self.transform(original, threads)
+        places, values = self._by_value.of(corpus)
+        if places.n_heads(corpus) > most_heads:
             return self.transform(original, threads)
         codes = self.views.of_corpus(corpus, 2 * self.templates.reach)
-        columns = self.views.of_tokens(corpus, codes, views)
-        unigrams = Incidence.of_equal_lengths(lookup.find(columns, corpus.offsets, threads))
+        seen = self.views.of_tokens(corpus, codes, places.views)
+        unigrams, heads = places.transform(corpus, codes, seen, values, threads)
         bigrams = Incidence.empty(corpus.n_tokens)
         if self.n_bigram_attributes:
             columns = self.views.of_tokens(corpus, codes, self.views.order)
             bigrams = Incidence.of_equal_lengths(self._lookup("bigram").find(columns, corpus.offsets, threads))
-        return self._design(original, unigrams, bigrams, places.heads(corpus, codes) if places.columns else None)
+        return self._design(original, unigrams, bigrams, heads)
 
-    def _by_value(self) -> tuple[Places, list[View], Lookup]:
-        """The templates of places, and the views and the tables of the rest."""
-        if self._shared is None:
-            pairs = zip(self.observed_templates, self.tables, strict=True)
-            unigrams = [(t, table) for t, table in pairs if t.kind == "unigram"]
-            places = Places(unigrams, self.views, self.templates.reach)
-            views = list(dict.fromkeys(i.view for t, _ in places.rest for i in t.items))
-            self._shared = places, views, self._new_lookup(places.rest, views)
-        return self._shared
+    @cached_property
+    def _by_value(self) -> ByValue:
+        pairs = zip(self.observed_templates, self.tables, strict=True)
+        return ByValue([(t, table) for t, table in pairs if t.kind == "unigram"], self.views, self.templates.reach)
 
     def _found(self, kind: str, places: Padded, threads: int | None) -> Incidence:
         """The attributes of every token by all templates of a kind, -1 included."""
@@ -223,24 +220,21 @@ class TemplateExtractor:
         return replace(corpus, columns=columns)
 
     def prepare(self) -> None:
-        """Lay out the tables for ``transform_by_value``."""
-        self._by_value()
+        """Lay out the templates for ``transform_by_value``."""
+        _ = self._by_value
 
     def _lookup(self, kind: str) -> Lookup:
         if kind not in self._lookups:
             pairs = zip(self.observed_templates, self.tables, strict=True)
             chosen = [(t, table) for t, table in pairs if t.kind == kind and not _is_multiple(t)]
-            self._lookups[kind] = self._new_lookup(chosen, self.views.order)
+            self._lookups[kind] = Lookup(
+                [t for t, _ in chosen],
+                [table for _, table in chosen],
+                lambda view, offset: (self.views.order.index(view), offset),
+                lambda view: len(self.vocabularies[view]),
+                self.templates.reach,
+            )
         return self._lookups[kind]
-
-    def _new_lookup(self, tabled: list[tuple[Template, KeyTable]], views: list[View]) -> Lookup:
-        return Lookup(
-            [t for t, _ in tabled],
-            [table for _, table in tabled],
-            views.index,
-            lambda view: len(self.vocabularies[view]),
-            self.templates.reach,
-        )
 
     def codes_of_values(self, view: View, values: Vocabulary) -> np.ndarray:
         """For each value of a column the code of what the view makes of it, -1 if unknown: (values,) int32."""

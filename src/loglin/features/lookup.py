@@ -1,21 +1,21 @@
 """Finding the attributes of new text: all templates of a kind at once.
 
-A template's key is the mixed-radix number of its items' codes. Small templates are looked up in an array
-by key, large ones in a hash table. Items that several templates share are read once per token.
+A template's key is the mixed-radix number of its items' codes, looked up in a hash table. Items that several
+templates share are read once per token.
 """
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from loglin.corpus.sections import Section
+from loglin.features.spelling import View
 from loglin.features.template import Template
 from loglin.kernels import keys as kernels
 from loglin.threads import Threads, chunks_by_size
-
-DIRECT = 1 << 17  # the most possible keys of a template that is looked up in an array
 
 
 class KeyTable:
@@ -57,54 +57,72 @@ class Lookup:
         self,
         templates: Sequence[Template],
         tables: Sequence[KeyTable],
-        view_number: Callable,
-        view_size: Callable,
+        place_of: Callable[[View, int], tuple[int, int]],
+        view_size: Callable[[View], int],
         reach: int,
     ):
+        """``place_of`` says for a view and an offset in which row of the columns to look, and how far away."""
         self.n_templates = len(templates)
         places = list(dict.fromkeys((i.view, i.offset) for t in templates for i in t.items))
         sizes = [view_size(view) for view, _ in places]
-        self.places = (
-            np.array([view_number(view) for view, _ in places], np.int64),
-            np.array([offset for _, offset in places], np.int64),
-            np.array(sizes, np.int64),
-            reach,
-        )
+        rows, shifts = np.array([place_of(*place) for place in places], np.int64).reshape(-1, 2).T.copy()
+        self.places = rows, shifts, np.array(sizes, np.int64), reach
         number = {place: i for i, place in enumerate(places)}
         items = [[number[i.view, i.offset] for i in t.items] for t in templates]
-        item_ptr = np.concatenate([[0], np.cumsum([len(i) for i in items])]).astype(np.int64)
         flat = np.array([p for i in items for p in i], np.int64)
         radix = np.array([sizes[p] + 2 * reach for p in flat], np.int64)
-        possible = [int(np.prod([float(sizes[p] + 2 * reach) for p in i])) for i in items]
-        direct = [n <= DIRECT for n in possible]
-        lengths = [n if d else len(t.slots) for n, d, t in zip(possible, direct, tables, strict=True)]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        slots = np.empty(starts[-1], np.int32)
-        for start, length, is_direct, table in zip(starts.tolist(), lengths, direct, tables, strict=False):
-            array = slots[start : start + length]
-            if is_direct:
-                array.fill(-1)
-                inside = len(table.keys) == 0 or int(table.keys.max()) < length
-                numbers = np.arange(len(table.keys)) if inside else np.flatnonzero(table.keys < length)
-                array[table.keys if inside else table.keys[numbers]] = numbers
-            else:
-                array[:] = table.slots
-        self.templates = (item_ptr, flat, radix)
-        self.tables = (
-            starts[:-1],
-            np.array([-1 if d else n - 1 for n, d in zip(lengths, direct, strict=True)], np.int64),
-            slots,
-            np.concatenate([[0], np.cumsum([len(t.keys) for t in tables])]).astype(np.int64),
-            np.concatenate([*(t.keys for t in tables), np.empty(0, np.int64)]),
-            np.array([t.base for t in tables], np.int64),
+        self.templates = (np.cumsum([0, *map(len, items)]), flat, radix)
+        in_file = np.array([file_of(t.slots) is not None for t in tables], bool)
+        starts = np.empty(len(tables), np.int64)
+        slots, starts[in_file] = together(
+            [t.slots for t, there in zip(tables, in_file, strict=True) if there], np.int32
         )
+        made, begins = together([t.slots for t, there in zip(tables, in_file, strict=True) if not there], np.int32)
+        starts[~in_file] = -1 - begins
+        keys, key_starts = together([t.keys for t in tables], np.int64)
+        masks = np.array([len(t.slots) - 1 for t in tables], np.int64)
+        self.tables = starts, masks, slots, made, key_starts, keys, np.array([t.base for t in tables], np.int64)
 
-    def find(self, columns: np.ndarray, offsets: np.ndarray, threads: int | None = 1) -> np.ndarray:
-        """Attribute numbers of every token and template, -1 where unknown: (tokens, templates) int32."""
-        ids = np.empty((columns.shape[1], self.n_templates), np.int32)
+    def find(
+        self, columns: np.ndarray, offsets: np.ndarray, threads: int | None = 1, ids: np.ndarray | None = None, at=0
+    ) -> np.ndarray:
+        """Attribute numbers of every token and template, -1 where unknown: (tokens, templates) int32.
+
+        With ``ids`` they are put there, from column ``at`` on.
+        """
+        if ids is None:
+            ids = np.empty((columns.shape[1], self.n_templates), np.int32)
+        given = self.places, self.templates, self.tables
         few = len(ids) < 5000
         Threads(1 if few else threads).map(
-            lambda b, e: kernels.find_attributes(b, e, columns, offsets, self.places, self.templates, self.tables, ids),
+            lambda b, e: kernels.find_attributes(b, e, columns, offsets, *given, at, ids),
             [(0, len(offsets) - 1)] if few else chunks_by_size(offsets),
         )
         return ids
+
+
+def together(arrays: Sequence[np.ndarray], dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """One array that holds all of these, and where each begins in it: (arrays,) int64.
+
+    Arrays of one model file stay where they are, so that nothing of it is copied, or even read, before it is needed.
+    """
+    full = [a for a in arrays if len(a)]
+    file = file_of(full[0]) if full else None
+    if file is not None and all(file_of(a) is file for a in full):
+        places = [_address(a) if len(a) else 0 for a in arrays]
+        begin, end = min(map(_address, full)), max(_address(a) + a.nbytes for a in full)
+        size, starts = np.dtype(dtype).itemsize, np.maximum(np.array(places) - begin, 0)
+        whole = np.frombuffer(file, np.uint8)
+        return np.frombuffer(file, dtype, (end - begin) // size, begin - _address(whole)), starts // size
+    starts = np.cumsum([0, *map(len, arrays)])[:-1]
+    return np.concatenate([*arrays, np.empty(0, dtype)]), starts
+
+
+def file_of(array: np.ndarray) -> mmap.mmap | None:
+    """The mapped file in which an array lies, if it lies in one."""
+    file = array.base.obj if isinstance(array.base, memoryview) else None
+    return file if isinstance(file, mmap.mmap) else None
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]

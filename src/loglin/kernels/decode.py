@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.compile import kernel, record
-from loglin.kernels.rows import best_rows, sum_rows, weigh_rows
+from loglin.kernels.rows import add_row, best_rows, sum_rows, weigh_rows
 from loglin.kernels.viterbi import follow, viterbi
 
 u8 = np.uint64
@@ -106,11 +106,10 @@ def score_attributes(first, last, text, model, e):
 @kernel
 def add_heads(first, last, of_token, heads, e):
     """e[t − first] += Σ of the rows of token t's heads."""
+    one = e.dtype.type(1)
     for t in range(first, last):
         for f in range(of_token.shape[1]):
-            h = u8(of_token[t, f])
-            for j in range(u8(heads.shape[1])):
-                e[t - first, j] += heads[h, j]
+            add_row(e, t - first, one, heads, np.int64(of_token[t, f]))
 
 
 @kernel("int Attributes Weights F[,]")

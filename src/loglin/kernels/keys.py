@@ -40,21 +40,24 @@ def template_keys(columns, offsets, which, shift, sizes, reach, keys):
             keys[t] = key
 
 
+@kernel
+def value_at(codes, p, first, last, size, reach):
+    """The value (0 … size − 1) at place p of the sentence first … last − 1, or a boundary symbol as above."""
+    if p < first:
+        return size + min(first - p, reach) - 1
+    if p >= last:
+        return size + reach + min(p - last, reach - 1)
+    return np.int64(codes[p])
+
+
 @kernel("i4[] i8[] i8[] int int i8[] i4[,]")
 def place_values(codes, offsets, shifts, size, reach, firsts, out):
-    """out[t, f] = firsts[f] + the value (0 … size − 1) at t + shifts[f], or a boundary symbol as above."""
+    """out[t, f] = firsts[f] + the value at t + shifts[f]."""
     for s in range(offsets.shape[0] - 1):
         first, last = offsets[s], offsets[s + 1]
         for t in range(first, last):
             for f in range(shifts.shape[0]):
-                p = t + shifts[f]
-                if p < first:
-                    value = size + min(first - p, reach) - 1
-                elif p >= last:
-                    value = size + reach + min(p - last, reach - 1)
-                else:
-                    value = np.int64(codes[p])
-                out[t, f] = firsts[f] + value
+                out[t, f] = firsts[f] + value_at(codes, t + shifts[f], first, last, size, reach)
 
 
 @kernel("i8[] i4[]")
@@ -131,18 +134,19 @@ def find_keys(slots, keys, wanted, base, ids):
             k = (k + u8(1)) & mask
 
 
-@kernel("int int i4[,] i8[] (i8[] i8[] i8[] int) (i8[] i8[] i8[]) (i8[] i8[] i4[] i8[] i8[] i8[]) i4[,]")
-def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables, ids):
-    """ids[t, j] = attribute of template j at token t, or -1, for the sentences s_begin … s_end − 1.
+@kernel("int int i4[,] i8[] (i8[] i8[] i8[] int) (i8[] i8[] i8[]) (i8[] i8[] i4[] i4[] i8[] i8[] i8[]) int i4[,]")
+def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables, column, ids):
+    """ids[t, column + j] = attribute of template j at token t, or -1, for the sentences s_begin … s_end − 1.
 
     places: view, offset, size of every place that items look at, and the number of boundary symbols;
     templates: where each one's items begin, their places and radices; tables: for each template where its
-    array or hash table begins, its mask (-1: an array by key), the tables, where its keys begin, the keys,
-    and its first attribute. As ``template_keys`` followed by ``find_keys``, for all templates at once.
+    hash table begins and its mask, the hash tables of the model file and those made since (these begin at −1 − the
+    number), where its keys begin, the keys, and its first attribute. As ``template_keys`` followed by ``find_keys``,
+    for all templates at once.
     """
     view, offset, size, reach = places
     item_ptr, item_place, radix = templates
-    starts, masks, slots, key_starts, keys, bases = tables
+    starts, masks, slots, made, key_starts, keys, bases = tables
     codes = np.empty(max(view.shape[0], 1), np.int64)
     for s in range(s_begin, s_end):
         first, last = offsets[s], offsets[s + 1]
@@ -164,17 +168,25 @@ def find_attributes(s_begin, s_end, columns, offsets, places, templates, tables,
                         break
                     key = key * radix[i] + code
                 found = np.int32(-1)
-                if key >= 0 and masks[j] < 0:
-                    found = slots[u8(starts[j] + key)]
-                elif key >= 0:
-                    mask = u8(masks[j])
+                if key >= 0:
+                    mask, start = u8(masks[j]), starts[j]
                     k = ((u8(key) * _GOLDEN) >> u8(20)) & mask
                     while True:
-                        found = slots[u8(starts[j]) + k]
+                        found = slots[u8(start) + k] if start >= 0 else made[u8(-1 - start) + k]
                         if found < 0 or keys[u8(key_starts[j] + found)] == key:
                             break
                         k = (k + u8(1)) & mask
-                ids[t, j] = found + np.int32(bases[j]) if found >= 0 else -1
+                ids[t, column + j] = found + np.int32(bases[j]) if found >= 0 else -1
+
+
+@kernel("i4[] i8[] i8[] int int i4[,] int i4[,]")
+def gather_values(codes, offsets, shifts, size, reach, of_values, column, out):
+    """out[t, column + f] = of_values[v, f], v being the value at t + shifts[f]."""
+    for s in range(offsets.shape[0] - 1):
+        first, last = offsets[s], offsets[s + 1]
+        for t in range(first, last):
+            for f in range(shifts.shape[0]):
+                out[t, column + f] = of_values[value_at(codes, t + shifts[f], first, last, size, reach), f]
 
 
 @kernel("i8[] i4[] u1[,] u1[,]")
