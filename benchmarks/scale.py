@@ -183,7 +183,7 @@ class Sizes:
     shared: int = 1_000_000
     sizes: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)
     memory: str = "1GB"
-    shared_memory: str = "1GB"  # so small that there are several shards for every worker
+    shared_memory: str = "400MB"  # so small that there are several shards for every worker
 
 
 QUICK = Sizes(211_000, 40_000, 80_000, (40_000, 80_000, 211_000), "150MB", "60MB")

@@ -163,7 +163,8 @@ def checksum(path: str | os.PathLike) -> int:
 def _zeros(size: int) -> memoryview:
     if not size:
         return memoryview(bytearray())
-    room = mmap.mmap(-1, size)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+    room = mmap.mmap(-1, size, **private)  # shared memory would get no huge pages
     _advise(room, "MADV_HUGEPAGE", 14)
     return memoryview(room)
 

@@ -60,6 +60,10 @@ class ChainCriterion(ABC):
         """Of every token, then of every head: (tokens + heads, width)."""
         return np.zeros((self.design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
 
+    def prepare(self) -> None:
+        """Make what every pass reads, before the objective is stored."""
+        _ = self.scorer, self.residuals
+
     def _bigram_lists(self) -> Steps:
         """Observed bigram features of the step into each token, and for each feature where it occurs."""
         if not len(self.index.bigram_pairs):

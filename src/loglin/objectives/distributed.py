@@ -38,16 +38,14 @@ class Workers:
         _require_same_versions(client)
 
     def map(self, function: Callable[[Any], Any], items: Sequence) -> Iterator:
-        futures = [self._submit(function, item, near=n / len(items)) for n, item in enumerate(items)]
-        for future in futures:
+        for future in self._of_parts(function, items):
             yield self._result(future)
 
     def total(self, function: Callable[[StoredFile, np.ndarray], Sums], files: Sequence, weights: np.ndarray) -> Total:
         given = self._submit(np.asarray, weights)  # a task, not scattered data: it is made again if its worker dies
-        level = [self._submit(function, file, given, near=n / len(files)) for n, file in enumerate(files)]
+        level = self._of_parts(function, files, given)
         while len(level) > 1:
-            groups = [level[i : i + FAN] for i in range(0, len(level), FAN)]
-            level = [self._submit(_added, group, len(weights)) for group in groups]
+            level = [self._submit(_added, level[i : i + FAN], len(weights)) for i in range(0, len(level), FAN)]
         found = self._result(level[0])
         workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
         self.moved += workers * weights.nbytes + found.places.nbytes + found.numbers.nbytes
@@ -57,13 +55,15 @@ class Workers:
         workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
         return {"workers": workers, "bytes_moved": self.moved}
 
-    def _submit(self, function: Callable, *given: Any, near: float | None = None) -> Any:
-        """A task; ``near`` is the place of its part among all, from 0 to 1: the same worker has it in every pass."""
-        where = {}
-        if near is not None:
-            addresses = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-            if addresses:
-                where = {"workers": [addresses[int(near * len(addresses))]], "allow_other_workers": True}
+    def _of_parts(self, function: Callable, items: Sequence, *given: Any) -> list[Any]:
+        """A task for each part; the same worker has neighboring parts, and has them in every pass."""
+        addresses, tasks = sorted(self.client.scheduler_info(n_workers=-1)["workers"]), []
+        for n, item in enumerate(items):
+            near = [addresses[n * len(addresses) // len(items)]] if addresses else None
+            tasks.append(self._submit(function, item, *given, workers=near, allow_other_workers=near is not None))
+        return tasks
+
+    def _submit(self, function: Callable, *given: Any, **where: Any) -> Any:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph")
             key = f"loglin-{id(self)}-{next(self._number)}"
@@ -161,6 +161,6 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
             memory_limit=0,
             silence_logs=50,
         ) as cluster,
-        Client(cluster, set_as_default=False) as client,
+        Client(cluster, set_as_default=False, direct_to_workers=True) as client,
     ):
         yield client

@@ -30,7 +30,6 @@ class ConditionalLikelihood(ChainCriterion):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._empirical: list[np.ndarray] | None = None
         index, steps = self.index, len(self.index.pairs) or len(self.index.bigram_pairs) or len(self.index.triples)
         self.alone = self.longest == 1 and not steps and index.n_labels > MANY and not self.labels.costs.size
 
@@ -69,8 +68,19 @@ class ConditionalLikelihood(ChainCriterion):
 
     def weigh(self, instance_weights: np.ndarray) -> None:
         """Other weights of sentences from now on."""
-        self.instance, self._empirical = np.asarray(instance_weights, self.dtype), None
-        self.__dict__.pop("decisions", None)
+        self.instance = np.asarray(instance_weights, self.dtype)
+        for name in ("decisions", "_empirical"):
+            self.__dict__.pop(name, None)
+
+    def prepare(self) -> None:
+        super().prepare()
+        _ = self._empirical
+
+    @cached_property
+    def _empirical(self) -> list[np.ndarray]:
+        """The label bigrams, and in second order the trigrams, observed in sentences that are free of doubt."""
+        everything = np.arange(self.design.n_sentences)
+        return [self._given(everything, size) for size in range(2, self.order + 2)]
 
     def _given(self, sentences: np.ndarray, size: int) -> np.ndarray:
         """Label n-grams (size 2 or 3) observed in those of the sentences that are free of doubt.
@@ -118,9 +128,6 @@ class ConditionalLikelihood(ChainCriterion):
             if second:
                 triples += (XC * second.C.astype(np.float64)).reshape(-1, L, width)[:L, :, :L]
         residuals = [pairs[:L, :L], triples]
-        if self._empirical is None:
-            everything = np.arange(self.design.n_sentences)
-            self._empirical = [self._given(everything, size) for size in range(2, self.order + 2)]
         for residual, observed in zip(residuals, self._empirical, strict=False):
             residual -= observed
         careful = np.flatnonzero(self.unsafe)

@@ -58,6 +58,9 @@ class SparseLikelihood(ConditionalLikelihood):
         self._by_label = np.argsort(label, kind="stable")
         self._before, self._label = before, label
 
+    def prepare(self) -> None:
+        _ = self.gold_pairs, self._all_observed
+
     @property
     def bare(self) -> Sentences:
         """The sentences without features, which are in ``lists``."""

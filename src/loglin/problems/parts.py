@@ -80,6 +80,8 @@ def _with_objective(
     problem.places = places
     objective = make(problem, dtype)
     objective.__dict__.pop("decisions", None)
+    if hasattr(objective, "prepare"):  # of what is made when it is first asked for, every pass would make it anew
+        objective.prepare()
     return Facts.of(StoredFile.write(name, Share(objective, places)), objective, tokens)
 
 
