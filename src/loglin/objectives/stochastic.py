@@ -57,6 +57,8 @@ class Penalties:
 class StochasticLearner:
     """Weights that change with every sentence, stored where the kernels read them."""
 
+    near = True
+
     def __init__(self, criterion: ConditionalLikelihood, seed: int = 0):
         self.criterion, design = criterion, criterion.design
         self.index, self.dtype = criterion.index, criterion.dtype

@@ -211,16 +211,17 @@ class LearningSum(CurvedSum):
 
 
 class MixedLearner:
-    """A warm start on every part by itself, whose weights are averaged (Mann et al. 2009: mixture weights).
+    """A warm start on every part by itself, whose weights are averaged (Mann et al. 2009), by how sure each is of them.
 
-    Σ over a part ≈ its share of Σ over all, so a part learns with its share of the penalty. The average counts a part
-    by its share, and features that it lacks as 0. That is right at both ends: a weight that the data decide is about
-    the same in every part; a weight that the penalty decides is about count / l2, so in a part count_p / (share · l2),
-    of which the average is Σ count_p / l2. L-BFGS on all parts goes on from there and alone decides convergence: with a
-    convex objective it ends at the same optimum as from anywhere else.
+    Σ over a part ≈ its share of Σ over all, so a part learns with its share of the penalty. Near its optimum w_p the
+    part's objective is about ½ Σ_i c_pi·(w_i − w_pi)², c_p its curvature with its share of the penalty, and the sum of
+    these is least at w = Σ_p c_p·w_p / Σ_p c_p; of features that a part lacks c_p is the penalty's share and w_p = 0.
+    That comes less near than a warm start of the whole (``near``). L-BFGS on all parts goes on from there and alone
+    decides convergence: with a convex objective it ends at the same optimum as from anywhere else.
     """
 
     order = 1
+    near = False
 
     def __init__(self, whole: Sum, seed: int):
         self.whole, self.seed = whole, seed
@@ -229,7 +230,7 @@ class MixedLearner:
         self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float, stage: Any = None
     ) -> np.ndarray:
         """Weights near the optimum of the penalized sum; a checkpoint keeps them, but nothing of the way to them."""
-        whole = self.whole
+        whole, n = self.whole, self.whole.n_features
         tokens = sum(part.tokens for part in whole.parts)
         how: dict[str, Any] = {
             "l1": l1 if l1.any() else None,
@@ -238,7 +239,9 @@ class MixedLearner:
             "tol": tol,
             "report": report if whole.engine.is_here else None,
         }
-        return whole.engine.total(partial(learned, **how), whole.files, l2).numbers
+        given = np.concatenate([l2, np.zeros(n)])  # the sums have two numbers for every feature
+        found = whole.engine.total(partial(learned, **how), whole.files, given).numbers
+        return found[:n] / np.maximum(l2 + found[n:], 1e-300)
 
     def get(self) -> np.ndarray:
         """Zero: what parts had learned when they were stopped is no average."""
@@ -254,9 +257,11 @@ def learned(
     tol: float,
     report: Callable | None,
 ) -> Sums:
-    """A part's share of the weights that it and its share of the penalty give."""
+    """c·w of a part's features, and behind those of all features its curvature without the penalty, c − share·l2."""
     objective, places = file.load()
-    share = shares[file.path]
+    share, n = shares[file.path], len(l2) // 2
     laplace = np.zeros(len(places)) if l1 is None else share * l1[places]
-    weights = objective.learner(seed).warm_start(laplace, share * l2[places], report, tol)
-    return Sums(0.0, places, share * weights)
+    penalty = share * l2[places]
+    weights = objective.learner(seed).warm_start(laplace, penalty, report, tol)
+    curvature = objective.curvature(weights).astype(np.float64)
+    return Sums(0.0, np.concatenate([places, places + n]), np.concatenate([(penalty + curvature) * weights, curvature]))

@@ -48,7 +48,7 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
                 weights, known, asked = _warm_start(objective, learner, penalties, run)
                 if asked:
                     return Result(weights, _value(objective, weights, penalties), asked, False, [], 1)
-                power = NEAR_POWER
+                power = NEAR_POWER if learner.near else FAR_POWER
                 del learner
         weights = np.zeros(objective.n_features) if weights is None else weights
         most = min(most, run.max_iter) - (len(reporter.iterations) - first)

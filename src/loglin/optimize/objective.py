@@ -90,6 +90,7 @@ class Learner(Protocol):
     """What learns weights from one example after the other."""
 
     order: int
+    near: bool  # whether a warm start ends near the optimum
 
     @property
     def arrays(self) -> Sequence[np.ndarray]: ...
