@@ -14,10 +14,7 @@ from loglin.kernels.viterbi import viterbi
 
 def observed_of(T: np.ndarray, seen: np.ndarray, dtype: type) -> Observed:
     before, label = np.nonzero(seen)
-    weights = T[before, label]
-    bits = np.packbits(seen.T, axis=1, bitorder="little")
-    ptr = np.searchsorted(before, np.arange(len(T) + 1))
-    return Observed(ptr, label.astype(np.uint16), weights.astype(dtype), np.expm1(weights), np.ascontiguousarray(bits))
+    return Observed.of(before, label, T[before, label], len(T), dtype)
 
 
 @pytest.mark.without_jit

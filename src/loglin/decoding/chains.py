@@ -193,11 +193,8 @@ class Decoder:
         weights = index.split(self.model.weights)[2]
         if not index.few_pairs or self.legal is not None or not np.all(np.abs(weights) < LARGEST_PAIR):
             return None
-        (before, label), seen = np.divmod(index.pairs.astype(np.int64), L), np.zeros((L, L), bool)
-        seen[label, before] = True
-        ptr = np.searchsorted(before, np.arange(L + 1))
-        excess, bits = np.expm1(weights.astype(np.float64)), np.packbits(seen, axis=1, bitorder="little")
-        return Observed(ptr, label.astype(np.uint16), weights.astype(np.float32), excess, bits)
+        before, label = np.divmod(index.pairs.astype(np.int64), L)
+        return Observed.of(before, label, weights, L, np.float32)
 
     def _leaves_single_precision(self, design: Design) -> bool:
         """Whether scores, transitions included, might be infinite in single precision."""

@@ -2,6 +2,8 @@
 
 The best label before j is the best of those whose pair with j was observed, or the best of all others, which add
 nothing. The latter is the first in the order of their scores that was not observed before j, mostly the first of all.
+So every j has at least the first's score with the least weight of its pairs, and labels that stay below that with the
+largest weight of theirs are passed over: mostly all but a few.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ u8 = np.uint64
 LOST = 1e-6  # of a sum: where less is left of it, digits were lost, and it is made anew
 
 
-@record("i8[] u2[] F[] f8[] u1[,]")
+@record("i8[] u2[] F[] f8[] u1[,] F[] F[]")
 class Observed(NamedTuple):
     """Label pairs that have a weight, by the label before."""
 
@@ -27,6 +29,19 @@ class Observed(NamedTuple):
     weights: np.ndarray  # (P,)
     excess: np.ndarray  # (P,) float64: exp(weight) − 1
     before: np.ndarray  # (L, bytes) uint8: the labels observed before each, as bits
+    least: np.ndarray  # (L,) of the weights behind a label, and 0
+    most: np.ndarray  # (L,)
+
+    @classmethod
+    def of(cls, before: np.ndarray, label: np.ndarray, weights: np.ndarray, n_labels: int, dtype: type) -> Observed:
+        """The pairs with these weights, ordered by the label before and then by the label."""
+        seen = np.zeros((n_labels, n_labels), bool)
+        seen[label, before] = True
+        ptr, bits = np.searchsorted(before, np.arange(n_labels + 1)), np.packbits(seen, axis=1, bitorder="little")
+        rounded, least, most = weights.astype(dtype), np.zeros(n_labels, dtype), np.zeros(n_labels, dtype)
+        np.minimum.at(least, before, rounded)
+        np.maximum.at(most, before, rounded)
+        return cls(ptr, label.astype(np.uint16), rounded, np.expm1(weights.astype(np.float64)), bits, least, most)
 
 
 @kernel(inline=True)
@@ -48,20 +63,26 @@ def next_of_order(delta, t, order, n, taken):
 @kernel("int Observed F[,] i4[,] F[] i8[] b1[]")
 def best_step(t, observed, delta, back, best, order, taken):
     """delta[t, j] += max_i delta[t − 1, i] + weight of (i, j); back[t, j] = the lowest i that reaches it."""
-    L = order.shape[0]
+    L, first = order.shape[0], 0
+    for i in range(1, L):
+        if delta[t - 1, i] > delta[t - 1, first]:
+            first = i
     best[:], taken[:] = -np.inf, False
-    for j in range(L):
-        back[t, j] = 0
+    back[t, :L] = 0
+    reached = delta[t - 1, first] + observed.least[first]
     for i in range(u8(L)):
         d = delta[u8(t - 1), i]
+        if d + observed.most[i] < reached:
+            continue
         for q in range(u8(observed.ptr[i]), u8(observed.ptr[i + u8(1)])):
             behind, score = u8(observed.ids[q]), d + observed.weights[q]
             if score > best[behind]:
                 best[behind] = score
                 back[u8(t), behind] = i
-    known = 0
-    for j in range(L):
-        for m in range(L):
+    taken[first], order[0], known = True, first, 1
+    for q in range(observed.ptr[first], observed.ptr[first + 1]):  # the first is not the best of the others for these
+        j = np.int64(observed.ids[q])
+        for m in range(1, L):
             if m == known:
                 next_of_order(delta, t - 1, order, known, taken)
                 known += 1
@@ -74,6 +95,15 @@ def best_step(t, observed, delta, back, best, order, taken):
                     best[j] = d
                     back[t, j] = other
                 break
+        delta[t, j] += best[j]
+        best[j] = np.inf
+    d = delta[t - 1, first]
+    for j in range(L):
+        if best[j] == np.inf:  # one of them
+            continue
+        if d > best[j] or (d == best[j] and first < back[t, j]):
+            best[j] = d
+            back[t, j] = first
         delta[t, j] += best[j]
 
 
