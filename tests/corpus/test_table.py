@@ -10,6 +10,7 @@ import json
 import pytest
 
 from loglin import Tagger
+from loglin.corpus.delimited import has_names
 from loglin.demo.ingredients import generate
 from loglin.models.chain import Model
 from support.shell import refusal, refused, run
@@ -261,3 +262,67 @@ def test_columns_are_attributes_of_classifiers(tmp_path):
     refused(tmp_path, ["classify-train", "bad.csv", "-o", "m"], "no column besides 'label'")
     (tmp_path / "empty.csv").write_text("label,text\na,\n")
     refused(tmp_path, ["classify-train", "empty.csv", "-o", "m"], "line 2: the text is None; give a string")
+
+
+# ---------------------------------------------------------------------- .tsv: names, or a first token
+
+
+def columns(names: str = "") -> str:
+    """Columns of word, kind and label, blank lines between sentences, below a line of names if they are given."""
+    rows = ("".join(f"{w}\t{'digit' if w[0].isdigit() else 'word'}\t{y}\n" for w, y in s) + "\n" for s in DATA)
+    return names + "".join(rows)
+
+
+def test_columns_without_names_are_no_table_whatever_their_file_is_called(tmp_path):
+    plain, tabs, one = tmp_path / "plain", tmp_path / "tabs.tsv", tmp_path / "one.tsv"
+    plain.write_text(columns())
+    tabs.write_text(columns())
+    one.write_text("3\tdigit\ncups\tword\n\n")  # too little to tell by itself; the model does
+    for path in (plain, tabs):
+        assert json.loads(run("train", path, "-o", path.with_suffix(".m"), "--quiet", "--json"))["tokens"] == len(ROWS)
+    assert weights(tmp_path / "tabs.m") == weights(tmp_path / "plain.m")
+    assert run("tag", tmp_path / "tabs.m", tabs) == run("tag", tmp_path / "tabs.m", plain)
+    assert run("eval", tmp_path / "tabs.m", tabs) == run("eval", tmp_path / "tabs.m", plain)
+    assert [line.split("\t")[:2] for line in run("tag", tmp_path / "tabs.m", one).splitlines()[:2]] == [
+        ["3", "digit"],
+        ["cups", "word"],
+    ]
+    run("tag", tmp_path / "tabs.m", one, "--output-dir", tmp_path / "out")
+    assert (tmp_path / "out" / "one.tsv").read_text() == run("tag", tmp_path / "tabs.m", one)
+
+
+def test_columns_below_a_line_of_names_are_a_table(tmp_path):
+    named, plain, one = tmp_path / "named.tsv", tmp_path / "plain.tsv", tmp_path / "one.tsv"
+    named.write_text(columns("form\tkind\tner\n"))
+    plain.write_text(columns())
+    one.write_text("form\tkind\n3\tdigit\ncups\tword\n\n")
+    trained = json.loads(run("train", named, "-o", tmp_path / "m", "--quiet", "--json"))
+    assert trained["tokens"] == len(ROWS)
+    assert trained["labels"] == len({y for *_, y in ROWS})
+    run("train", named, "--columns", "form,kind", "-o", tmp_path / "told.m", "--quiet")
+    run("train", plain, "-o", tmp_path / "plain.m", "--quiet")
+    assert weights(tmp_path / "told.m") == weights(tmp_path / "plain.m")
+    assert run("tag", tmp_path / "told.m", one).splitlines()[0] == "form\tkind\tpredicted"
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        (columns("form\tkind\tner\n"), True),
+        (columns(), False),
+        (columns("form\tdigit\tner\n"), False),  # a value below
+        (columns("form\t\tner\n"), False),
+        (columns("form\tner\tner\n"), False),
+        (columns("form\tner\n"), False),  # ragged
+        ("form\tner\na\tX\nb\tY\n", False),  # nothing occurs again, so nothing tells
+        ("form\tner\na\tX\nb\tX\n", True),
+        ("form\tner\n" + "a\tX\n" * 40_000, True),
+        ("a\tX\n" * 40_000, False),
+        ("", False),
+        ("\n\n", False),
+    ],
+)
+def test_a_line_of_names_is_told_by_what_stands_below(content, names, tmp_path):
+    path = tmp_path / "some.tsv"
+    path.write_text(content)
+    assert has_names(path) == names

@@ -129,11 +129,17 @@ def table_columns(command: Callable) -> Callable:
     return click.option("--sentence", type=ColumnNames(), metavar="NAME,…", default=(), help=text)(command)
 
 
-def format_of(path: str, given: dict[str, Any], labeled: bool = True) -> Any:
-    """The format of a file, with the columns that the options name."""
+def format_of(path: str, given: dict[str, Any], labeled: bool = True, has_names: bool | None = None) -> Any:
+    """The format of a file, with the columns that the options name.
+
+    ``has_names``: whether the columns of the text that it belongs to have names, if that is known.
+    """
     from loglin.corpus.formats import detected
 
-    return detected(path, given["text_format"], labeled).with_names(given["columns"], given["sentence"])
+    if given["columns"] or given["sentence"] or isinstance(given.get("label_column"), str):
+        has_names = True
+    form = detected(path, given["text_format"], labeled, has_names)
+    return form.with_names(given["columns"], given["sentence"])
 
 
 text_format = click.option("--format", "text_format", cls=FormatOption, type=format_name(), default="auto")

@@ -48,7 +48,7 @@ def _labeled(tagger: Any, path: str) -> tuple[list, list]:
     from loglin.decoding.chains import Decoder
     from loglin.decoding.tagged_text import layout_of
 
-    form = detected(path)
+    form = detected(path, has_names=bool(tagger.model_.record.get("table")))
     layout = layout_of(Decoder(tagger.model_), form, path)
     text = form.labeled(path, "utf-8", None, layout.words, layout)
     labels = text.sequences()

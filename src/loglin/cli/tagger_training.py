@@ -306,7 +306,8 @@ def _held_out(tagger: Tagger, text: LabeledText | Shards, given: dict) -> Any:
     if tagger.hides_labels:
         form = shared.format_of(path, given, labeled=False)
         return tagged.read_raw(path, form, encoding=encoding, label_column=column)
-    form, columns = shared.format_of(path, given), given["template"] is not None
+    has_names = bool(text.about.get("table"))
+    form, columns = shared.format_of(path, given, has_names=has_names), given["template"] is not None
     held = tagged.read_labeled(
         path, form, encoding=encoding, label_column=column, scheme=given["scheme"], columns=columns
     )

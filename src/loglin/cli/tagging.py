@@ -69,7 +69,7 @@ def tag_command(model, files, output, output_dir, raw, marginals, nbest, as_json
     from loglin.decoding.tagged_text import tagged
 
     shared.check_output(output, file, model)
-    form, encoding = shared.format_of(file, given), given["encoding"]
+    form, encoding = shared.format_of(file, given, has_names=_has_names(file, model)), given["encoding"]
     stretches: Iterator[Stretch] | None = None
     if form.ahead and given["threads"] != 1:
         ahead = form.stretches(file, encoding)
@@ -89,6 +89,14 @@ def tag_command(model, files, output, output_dir, raw, marginals, nbest, as_json
         seconds = time.perf_counter() - began
         summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
         shared.print_json(summary | {"output": output})
+
+
+def _has_names(file: str, model: str) -> bool | None:
+    """Whether the columns that a model was trained on have names; None where the name of the file tells its format."""
+    from loglin.corpus.formats import is_uncertain
+    from loglin.models.chain import Model
+
+    return bool(Model.load(model).record.get("table")) if is_uncertain(file) else None
 
 
 def _single(files: tuple[str, ...], given: dict[str, Any]) -> str:
@@ -170,7 +178,8 @@ def eval_command(model, file, label_column, mapping, words, marginals, as_json, 
     from loglin.evaluation.tagged_text import read_labeled
 
     decoder = _decoder(model, given)
-    form, began = shared.format_of(file, given), time.perf_counter()
+    has_names = bool(decoder.model.record.get("table"))
+    form, began = shared.format_of(file, given, has_names=has_names), time.perf_counter()
     data = read_labeled(decoder, file, form, given["encoding"], label_column, _rows(given, file))
     if mapping or marginals or words is not None:
         result: Any = data.report(decoder, mapping or "none", marginals)

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from loglin.corpus.files import newlines, read_blocks, refuse_bad_utf8
+from loglin.corpus.files import newlines, open_binary, read_blocks, refuse_bad_utf8
 from loglin.corpus.limits import limits
 from loglin.errors import LoglinError
 
 ROWS_AT_ONCE = 10_000
+LOOKED_AT = 1 << 16  # bytes in which a line of names is told from a first token
+USUAL = 2  # tokens that have a value, in the mean, in a column that tells so
 
 
 @dataclass
@@ -76,6 +79,24 @@ class Delimited:
                 raise LoglinError(f"{text!r} cannot stand in TSV, which has no quotes; write CSV")
             return text
         return '"' + text.replace('"', '""') + '"'
+
+
+def has_names(path: str | os.PathLike) -> bool:
+    """Whether the first line of a file has the names of its columns: none of them is a value of its column below.
+
+    Only a column whose values occur again and again says so, as one of labels does; without any, and where a name is
+    missing or stands twice, it is a first token.
+    """
+    with open_binary(path) as stream:
+        start = stream.read(LOOKED_AT)
+    whole = start if len(start) < LOOKED_AT else start[: start.rfind(b"\n")]
+    lines = [line for line in whole.decode("utf-8", "replace").splitlines() if line]
+    first, *below = ([field.strip() for field in line.split("\t")] for line in lines or [""])
+    if not all(first) or len(set(first)) < len(first) or any(len(row) != len(first) for row in below):
+        return False
+    columns = [{row[c] for row in below} for c in range(len(first))]
+    usual = any(USUAL * len(values) <= len(below) for values in columns)
+    return bool(below) and usual and not any(name in values for name, values in zip(first, columns, strict=True))
 
 
 def rows(path: str, encoding: str) -> Iterator[Delimited]:

@@ -77,12 +77,17 @@ class Format(ABC):
     line: ClassVar[str]  # of help
     endings: ClassVar[tuple[str, ...]] = ()  # of names of files
     raw_endings: ClassVar[tuple[str, ...]] = ()  # of names of files that hold no labels
+    uncertain: ClassVar[tuple[str, ...]] = ()  # endings that files of other formats have too
     words: ClassVar[bool] = True  # whether tokens may be words
     attributes: ClassVar[bool] = False  # whether tokens may be attributes
     as_json: ClassVar[bool] = False  # whether answers are written as JSON lines in any case
     cramped: ClassVar[str] = ""  # what has no room for probabilities; "": there is room
     replaces: ClassVar[bool] = False  # whether labels are written into the label column, not behind the last one
     ahead: ClassVar[bool] = False  # whether reading in a thread of its own saves time
+
+    def holds(self, path: str | os.PathLike) -> bool:
+        """Whether a file is of this format, where its name is one of ``uncertain``."""
+        return True
 
     def with_names(self, columns: Sequence[str], sentence: Sequence[str]) -> Format:
         """The format with the columns that a command names: those of tokens, and those that tell sentences apart."""
@@ -157,15 +162,28 @@ def named(name: str) -> Format:
     return registered()[name]
 
 
-def detected(path: str | os.PathLike, asked: str = "auto", labeled: bool = True) -> Format:
-    """The format that is asked for, or, if that is "auto", the one that the name of the file tells."""
+def detected(
+    path: str | os.PathLike, asked: str = "auto", labeled: bool = True, has_names: bool | None = None
+) -> Format:
+    """The format that is asked for, or, if that is "auto", the one that the name of the file tells.
+
+    Where the name does not tell, ``has_names`` says whether columns have names, and what the file holds if it is None.
+    """
     if asked != "auto":
         return named(asked)
     name = os.fspath(path).removesuffix(".gz")
     for form in registered().values():
         if name.endswith(form.endings or ("\0",)) or (not labeled and name.endswith(form.raw_endings or ("\0",))):
+            if name.endswith(form.uncertain or ("\0",)) and not (form.holds(path) if has_names is None else has_names):
+                continue
             return form
     return named(OTHERWISE)
+
+
+def is_uncertain(path: str | os.PathLike) -> bool:
+    """Whether a name does not tell the format."""
+    name = os.fspath(path).removesuffix(".gz")
+    return any(name.endswith(form.uncertain or ("\0",)) for form in registered().values())
 
 
 def described() -> str:

@@ -134,7 +134,8 @@ def files_source(
     def pieces() -> Iterator[Corpus]:
         width = 0
         for path in paths:
-            form = formats.detected(path, text_format).with_names(columns, sentence)
+            has_names = True if columns or sentence or isinstance(label_column, str) else None
+            form = formats.detected(path, text_format, has_names=has_names).with_names(columns, sentence)
             how: dict[str, Any] = {"encoding": encoding, "label_column": label_column, "scheme": scheme}
             for corpus, text in read_pieces(path, form, **how):
                 layout.update(columns=text.n_columns, label_column=text.label_column, about=text.about)

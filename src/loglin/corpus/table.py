@@ -10,6 +10,7 @@ Parquet and Feather may also hold lists, a row a sentence. A tagged table has on
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -168,6 +169,12 @@ class Table(Format):
     name = "table"
     line = "named columns, --columns of tokens, --label and --sentence; CSV and TSV, Parquet and Feather by pyarrow"
     endings = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
+    uncertain = (".tsv",)  # which columns without names often have
+
+    def holds(self, path: str | os.PathLike) -> bool:
+        from loglin.corpus.delimited import has_names
+
+        return has_names(path)
 
     def with_names(self, columns: Sequence[str], sentence: Sequence[str]) -> Format:
         return Table(Names.of(columns, None, sentence))

@@ -95,8 +95,10 @@ class Tagging:
             return Outcome(item, tokens, done_before=True)
         Path(item.note).unlink(missing_ok=True)
         asked, tokens = self.answers, 0
-        form = detected(item.source, asked.text_format).with_names(asked.columns, asked.sentence)
         decoder = _decoder(self)
+        has_names = bool(asked.columns or asked.sentence or decoder.model.record.get("table"))
+        form = detected(item.source, asked.text_format, has_names=has_names)
+        form = form.with_names(asked.columns, asked.sentence)
 
         def pieces() -> Iterable[bytes]:
             nonlocal tokens

@@ -38,7 +38,9 @@ class Observed(NamedTuple):
         seen = np.zeros((n_labels, n_labels), bool)
         seen[label, before] = True
         ptr, bits = np.searchsorted(before, np.arange(n_labels + 1)), np.packbits(seen, axis=1, bitorder="little")
-        rounded, least, most = weights.astype(dtype), np.zeros(n_labels, dtype), np.zeros(n_labels, dtype)
+        rounded: np.ndarray = weights.astype(dtype)
+        least: np.ndarray = np.zeros(n_labels, dtype)
+        most: np.ndarray = np.zeros(n_labels, dtype)
         np.minimum.at(least, before, rounded)
         np.maximum.at(most, before, rounded)
         return cls(ptr, label.astype(np.uint16), rounded, np.expm1(weights.astype(np.float64)), bits, least, most)
@@ -79,24 +81,25 @@ def best_step(t, observed, delta, back, best, order, taken):
             if score > best[behind]:
                 best[behind] = score
                 back[u8(t), behind] = i
-    taken[first], order[0], known = True, first, 1
-    for q in range(observed.ptr[first], observed.ptr[first + 1]):  # the first is not the best of the others for these
-        j = np.int64(observed.ids[q])
+    known = 1
+    taken[first], order[0] = True, first
+    for place in range(observed.ptr[first], observed.ptr[first + 1]):  # the first is none of the others for these
+        after = np.int64(observed.ids[place])
         for m in range(1, L):
             if m == known:
                 next_of_order(delta, t - 1, order, known, taken)
                 known += 1
             other = order[m]
             d = delta[t - 1, other]
-            if d < best[j]:
+            if d < best[after]:
                 break
-            if not was_observed(observed, other, j):
-                if d > best[j] or other < back[t, j]:
-                    best[j] = d
-                    back[t, j] = other
+            if not was_observed(observed, other, after):
+                if d > best[after] or other < back[t, after]:
+                    best[after] = d
+                    back[t, after] = other
                 break
-        delta[t, j] += best[j]
-        best[j] = np.inf
+        delta[t, after] += best[after]
+        best[after] = np.inf
     d = delta[t - 1, first]
     for j in range(L):
         if best[j] == np.inf:  # one of them
