@@ -23,6 +23,7 @@ from loglin.objectives.sums import FAN, StoredFile, Sums, Total, total
 
 ANSWER = 10  # seconds in which a scheduler must answer
 PATIENCE, GONE = 10, 180  # seconds between looks for workers; seconds without any after which training is given up
+DENSE = 1.5  # times the features of a sum, from which on numbers for all of them are fewer bytes than with their places
 DEATHS = 100  # of workers while they have the same part, before training is given up
 NEEDED = "the package distributed is needed; install loglin[distributed]"
 
@@ -48,7 +49,8 @@ class Workers:
             level = [self._submit(_added, level[i : i + FAN], len(weights)) for i in range(0, len(level), FAN)]
         found = self._result(level[0])
         workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
-        self.moved += workers * weights.nbytes + found.places.nbytes + found.numbers.nbytes
+        places = 0 if isinstance(found.places, slice) else found.places.nbytes
+        self.moved += workers * weights.nbytes + places + found.numbers.nbytes
         return total([found], len(weights))
 
     def about(self) -> dict[str, Any]:
@@ -99,6 +101,8 @@ def _added(group: list[Sums], n_features: int) -> Sums:
     found, seen = total(group, n_features), np.zeros(n_features, bool)
     for sums in group:
         seen[sums.places] = True
+    if DENSE * np.count_nonzero(seen) > n_features:
+        return Sums(found.value, slice(None), found.numbers)
     places = np.flatnonzero(seen).astype(np.uint32)
     return Sums(found.value, places, found.numbers[places])
 

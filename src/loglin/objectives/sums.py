@@ -27,7 +27,7 @@ class Sums(NamedTuple):
     """A part's share of a sum: a number, and one for some of the features."""
 
     value: float
-    places: np.ndarray  # (k,) uint32, of the features
+    places: np.ndarray | slice  # (k,) uint32, of the features; slice(None): all
     numbers: np.ndarray  # (k,)
 
 
