@@ -48,19 +48,29 @@ def _character(text, i, end):
     return point, length
 
 
+@kernel
+def next_new(text, i, flags):
+    """The first byte from i on of a character that the tables do not know; the text's size if there is none."""
+    size = u8(text.shape[0])
+    while i < size:
+        point, length = _character(text, i, size)
+        if not flags[point] & KNOWN:
+            break
+        i += length
+    return min(i, size)
+
+
 @kernel("u1[] u1[]")
 def new_characters(text, flags):
     """The code points of a text that the tables do not know, some of them several times."""
-    found = np.empty(16, np.int64)
-    n = 0
-    i, size = u8(0), u8(text.shape[0])
+    found, n, size = np.empty(16, np.int64), 0, u8(text.shape[0])
+    i = next_new(text, u8(0), flags)  # a loop of its own: where an array may grow, each step counts references to it
     while i < size:
         point, length = _character(text, i, size)
-        i += length
-        if not flags[point] & KNOWN:
-            found = grown(found, n + 1)
-            found[n] = point
-            n += 1
+        found = grown(found, n + 1)
+        found[n] = point
+        n += 1
+        i = next_new(text, i + length, flags)
     return found[:n]
 
 
