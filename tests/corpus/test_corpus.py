@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import pickle
 import re
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from loglin.corpus import conll, crfsuite, datasets, files, jsonlines, svmlight
+from loglin.corpus import columns, conll, crfsuite, datasets, files, jsonlines, svmlight
 from loglin.corpus.columns import concatenate, encode_strings, from_sentences
 from loglin.corpus.labels import Gold, gold_of_column, gold_of_sequences
 from loglin.corpus.sections import Section
@@ -625,3 +626,19 @@ def test_data_sets(tmp_path, monkeypatch):
     refused(lambda: datasets.load("conll2000", "test"), "conll2000", "test.txt", "LOGLIN_DATA")
     refused(lambda: datasets.load("conll2000", "dev"), "'dev'", "train, test")
     assert re.search(r"conll2000, conll2003", refused(lambda: datasets.load("ptb"), "'ptb'"))
+
+
+def test_columns_that_nobody_looks_at_are_not_numbered(tmp_path, monkeypatch):
+    path, asked = tmp_path / "a.txt", []
+    path.write_text("a N X\nb V Y\n\na N Y\n\n")
+    encode = columns.encode_slices
+    monkeypatch.setattr(columns, "encode_slices", lambda *given: asked.append(1) or encode(*given))
+    (block,) = conll.blocks(path)
+    assert not asked
+    assert block.corpus.columns[0].strings() == ["a", "b", "a"]
+    assert len(asked) == 1
+    assert block.corpus.strings(0) == [["a", "b"], ["a"]]
+    assert len(asked) == 1
+    column = pickle.loads(pickle.dumps(block.corpus.columns[2]))
+    assert type(column) is columns.Column
+    assert column.strings() == ["X", "Y", "Y"]

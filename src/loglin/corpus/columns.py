@@ -57,6 +57,9 @@ class Unread(Column):
     def vocabulary(self) -> Vocabulary:  # type: ignore[override]
         return self._numbered.vocabulary
 
+    def __reduce__(self) -> tuple:
+        return Column, (self.codes, self.vocabulary)  # without the text
+
 
 @dataclass
 class Corpus:
