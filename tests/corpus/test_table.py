@@ -316,6 +316,7 @@ def test_columns_below_a_line_of_names_are_a_table(tmp_path):
         ("form\tner\na\tX\nb\tX\n", True),
         ("form\tner\n" + "a\tX\n" * 40_000, True),
         ("a\tX\n" * 40_000, False),
+        (columns("form kind ner\n").replace("\t", " "), False),  # parted by blanks
         ("", False),
         ("\n\n", False),
     ],

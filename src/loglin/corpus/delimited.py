@@ -84,15 +84,15 @@ class Delimited:
 def has_names(path: str | os.PathLike) -> bool:
     """Whether the first line of a file has the names of its columns: none of them is a value of its column below.
 
-    Only a column whose values occur again and again says so, as one of labels does; without any, and where a name is
-    missing or stands twice, it is a first token.
+    Only a column whose values occur again and again says so, as one of labels does; without any, without tabs, and where
+    a name is missing or stands twice, it is a first token.
     """
     with open_binary(path) as stream:
         start = stream.read(LOOKED_AT)
     whole = start if len(start) < LOOKED_AT else start[: start.rfind(b"\n")]
     lines = [line for line in whole.decode("utf-8", "replace").splitlines() if line]
     first, *below = ([field.strip() for field in line.split("\t")] for line in lines or [""])
-    if not all(first) or len(set(first)) < len(first) or any(len(row) != len(first) for row in below):
+    if len(first) < 2 or not all(first) or len(set(first)) < len(first) or any(len(row) != len(first) for row in below):
         return False
     columns = [{row[c] for row in below} for c in range(len(first))]
     usual = any(USUAL * len(values) <= len(below) for values in columns)
