@@ -33,6 +33,13 @@ UNUSED = ("safetensors", "loglin.structures", "loglin.generative", "loglin.gramm
 
 TEXT = "two CD B-QTY\ncups NN B-UNIT\nflour NN B-NAME\n\n3 CD B-QTY\neggs NN B-NAME\n\n"
 SENTENCE = [("3", "CD"), ("cups", "NN")]
+UNFINISHED = """
+import warnings
+from loglin import Tagger
+with warnings.catch_warnings(record=True) as told:
+    Tagger(max_iter=1, l2=1e-6).fit([["a", "b", "c"], ["b", "a"]] * 9, [["X", "Y", "X"], ["X", "X"]] * 9)
+assert [warning.category.__name__ for warning in told] == ["ConvergenceWarning"]  # not scikit-learn's, but its name
+"""
 LOAD = "from loglin import Tagger; tagger = Tagger.load('m.model')"
 
 
@@ -73,6 +80,8 @@ def command(*arguments: str) -> str:
         (command("tag", "m.model", "train.txt", "--marginals"), (*HEAVY, *TRAINING, "safetensors")),
         (command("eval", "m.model", "train.txt"), (*HEAVY, *TRAINING, *UNUSED)),
         (command("train", "train.txt", "-o", "new.model"), HEAVY),
+        (command("train", "train.txt", "-o", "new.model", "--max-iter", "1", "--l2", "1e-6"), HEAVY),
+        (UNFINISHED, HEAVY),
     ],
 )
 def test_nothing_is_imported_that_is_not_needed(code, forbidden, folder):

@@ -173,8 +173,6 @@ def _variances(pairs: tuple[str, ...]) -> dict[str, float]:
 
 
 def _fit(estimator: Any, examples: list[Example], path: str, more: dict[str, Any]) -> None:
-    from sklearn.exceptions import ConvergenceWarning
-
     X, example = [e.features for e in examples], examples[0]
     y: list = [(files.names_of if example.is_set else files.name_of)(e, path) for e in examples]
     if example.has_candidates:
@@ -182,7 +180,7 @@ def _fit(estimator: Any, examples: list[Example], path: str, more: dict[str, Any
     elif not example.is_set and len(set(y)) < 2:
         raise LoglinError(f"{path}: every example is labelled {y[0]!r}; give examples of at least two classes")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it, where it tells why training stopped
+        warnings.simplefilter("ignore", UserWarning)  # the summary says it, where it tells why training stopped
         estimator.fit(X, y, **more)
 
 

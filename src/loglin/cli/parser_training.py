@@ -70,8 +70,6 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
 
     The criteria em and contrastive learn from text without trees.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
     from loglin.corpus.output import check_writable
     from loglin.estimators import Parser
 
@@ -96,7 +94,7 @@ def parse_train_command(data, output, save_grammar, as_json, **given) -> None:
     )
     keeping = interrupts.keeping(given["keep_on_interrupt"], parser)
     with keeping, distribution.client(given) as client, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says why training stopped
+        warnings.simplefilter("ignore", UserWarning)  # the summary says why training stopped
         parser.fit(examples, unlabeled, start=start, **distribution.given_shards(given, client))
     progress.close()
     seconds["train"] = time.perf_counter() - began - seconds["read"]

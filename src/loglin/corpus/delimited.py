@@ -84,8 +84,8 @@ class Delimited:
 def has_names(path: str | os.PathLike) -> bool:
     """Whether the first line of a file has the names of its columns: none of them is a value of its column below.
 
-    Only a column whose values occur again and again says so, as one of labels does; without any, without tabs, and where
-    a name is missing or stands twice, it is a first token.
+    Only a column whose values occur again and again says so, as one of labels does. Without any, without tabs, and
+    where a name is missing or stands twice, it is a first token.
     """
     with open_binary(path) as stream:
         start = stream.read(LOOKED_AT)

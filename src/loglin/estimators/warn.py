@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 
 LOGGER = logging.getLogger("loglin")
+
+
+class ConvergenceWarning(UserWarning):
+    """Stands for scikit-learn's until a program has imported that, which takes 80 MB and half a second."""
 
 
 def log_iteration(iteration: Iteration) -> None:
@@ -33,6 +38,6 @@ def warn_of_end(model: Model | ParserModel) -> None:
     if not reason and record.get("stop") == LIMIT and record.get("certificate") is not None:
         reason = f"{record['stopped']}; raise max_iter, or tol"
     if reason:
-        from sklearn.exceptions import ConvergenceWarning
-
-        warnings.warn(reason, ConvergenceWarning, stacklevel=4)
+        theirs = sys.modules.get("sklearn.exceptions")
+        category = ConvergenceWarning if theirs is None else theirs.ConvergenceWarning
+        warnings.warn(reason, category, stacklevel=4)
