@@ -22,7 +22,7 @@ u8 = np.uint64
 COLLECT, MEASURE, MOVE, SETTLE = 0, 1, 2, 3  # d; w·d and Σ σ d²; w; σ, and d to zero again
 
 
-@kernel
+@kernel(allocates=False)
 def touch(w, total, d, variance, cell, v, mode, rate, clock, gamma, found):
     """Visit one place of d, where a feature changes by v."""
     spread = variance[cell] if variance.shape[0] else 1.0
@@ -42,7 +42,7 @@ def touch(w, total, d, variance, cell, v, mode, rate, clock, gamma, found):
         d[cell] = 0
 
 
-@kernel
+@kernel(allocates=False)
 def visit_token(token, y, p, text, known, learned, sums, delta, variance, how):
     """Visit the unigram features of a token whose right label is y and predicted one p."""
     row_ptr, row_ids, row_values, entry_ptr, entry_ids, entry_labels, entry_values = text.tokens
@@ -64,7 +64,7 @@ def visit_token(token, y, p, text, known, learned, sums, delta, variance, how):
             touch(*weights, u8(entry_ids[q]), -v, mode, rate, clock, gamma, found)
 
 
-@kernel
+@kernel(allocates=False)
 def visit_step(token, y, p, text, known, learned, sums, delta, variance, how):
     """Visit the features of the step into a token; y and p are (label before, label), right and predicted."""
     ptr, ids, pairs = text.steps
@@ -83,7 +83,7 @@ def visit_step(token, y, p, text, known, learned, sums, delta, variance, how):
                 touch(*weights, u8(ids[q]), sign, mode, rate, clock, gamma, found)
 
 
-@kernel
+@kernel(allocates=False)
 def visit(first, n, text, known, learned, sums, delta, variance, predicted, how):
     """Visit every place where the features of the right labels of a sentence differ from those of the predicted."""
     gold = text.labels.gold

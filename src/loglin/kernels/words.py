@@ -248,10 +248,17 @@ def word_codes(text, starts, functions, arguments, answers, flags, lower, vocabu
     string begins, where each vocabulary's strings begin among those, the hash tables (see text.py), where each begins,
     and their sizes less 1.
     """
-    blob, begins, firsts, slots, slot_starts, masks = vocabularies
     longest = _longest(starts)
     at, points, kinds = np.empty(longest + 1, np.uint64), np.empty(longest, np.uint32), np.empty(longest, np.uint8)
-    out = np.empty(4 * longest + 8, np.uint8)
+    room = at, points, kinds, np.empty(4 * longest + 8, np.uint8)
+    code_words(text, starts, functions, arguments, answers, flags, lower, vocabularies, codes, room)
+
+
+@kernel(allocates=False)
+def code_words(text, starts, functions, arguments, answers, flags, lower, vocabularies, codes, room):
+    """``word_codes`` in the room that was made for it."""
+    blob, begins, firsts, slots, slot_starts, masks = vocabularies
+    at, points, kinds, out = room
     for w in range(u8(starts.shape[0] - 1)):
         word = _spell(text, starts[w], starts[w + u8(1)], flags, at, points, kinds)
         n, some, every = word
