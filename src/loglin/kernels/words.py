@@ -48,7 +48,7 @@ def _character(text, i, end):
     return point, length
 
 
-@kernel
+@kernel(allocates=False)
 def next_new(text, i, flags):
     """The first byte from i on of a character that the tables do not know; the text's size if there is none."""
     size = u8(text.shape[0])
