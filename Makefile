@@ -82,6 +82,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/anywhere.py --growth --output docs/benchmarks
 	$(BIN)/python benchmarks/tagging.py --output docs/benchmarks
 	$(BIN)/python benchmarks/cold.py --output docs/benchmarks
+	$(BIN)/python benchmarks/labels.py --output docs/benchmarks
+	$(BIN)/python benchmarks/vectors.py --output docs/benchmarks
+	$(BIN)/python benchmarks/scale.py --output docs/benchmarks
 	$(BIN)/python benchmarks/serve.py --seconds 300 --output docs/benchmarks
 
 # The pages in docs/results, one process per table; those made from the present source and data are skipped.
