@@ -130,8 +130,12 @@ def test_what_is_said_of_criteria_was_measured():
         min((name for name in CELLS[corpus] if name != "hmm"), key=lambda name: CELLS[corpus][name]["cpu_seconds"])
         for corpus in TITLES
     }
-    assert fastest == {"perceptron"}
-    assert "the quickest that sees features" in text
+    kin = {"perceptron", "passive-aggressive", "arow"}
+    assert fastest <= kin
+    assert "with its kin the quickest that see features" in text
+    for corpus in TITLES:  # the perceptron is as quick, and the best of them or nearly so
+        seconds = [CELLS[corpus][name]["cpu_seconds"] for name in kin]
+        assert CELLS[corpus]["perceptron"]["cpu_seconds"] < 1.2 * min(seconds)
     for name in ("accuracy", "expected-accuracy", "boosting"):
         gains = [CELLS[corpus][name]["score"] - CELLS[corpus]["crf"]["score"] for corpus in TITLES]
         assert min(gains) < 0 < max(gains), "sometimes they gain and sometimes they lose"
