@@ -186,8 +186,14 @@ def is_uncertain(path: str | os.PathLike) -> bool:
     return any(name.endswith(form.uncertain or ("\0",)) for form in registered().values())
 
 
+def _told(form: Format) -> str:
+    """The endings of a format, and which of them need a look into the file."""
+    endings = [f"{e} with named columns" if e in form.uncertain else e for e in form.endings]
+    return ", ".join(endings)
+
+
 def described() -> str:
     """All formats and the endings they are recognized by, as the help of an option."""
-    endings = [f"{', '.join(form.endings)}: {form.name}" for form in registered().values() if form.endings]
+    endings = [f"{_told(form)}: {form.name}" for form in registered().values() if form.endings]
     lines = [f"{form.name}: {form.line}" for form in registered().values()]
     return f"Kind of file; auto goes by the name ({'; '.join(endings)}; else {OTHERWISE}). {'. '.join(lines)}."
