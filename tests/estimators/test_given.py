@@ -443,3 +443,17 @@ def test_estimators_to_start_from(tagger):
 def test_labels_of_a_dictionary_are_of_the_kind_of_the_others():
     with pytest.raises(LoglinError, match="several kinds"):
         Tagger(dictionary={"a": [1, 2]}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("label_weights", "give a dict of numbers, or balanced"),
+        ("variances", "give a dict of numbers"),
+        ("embeddings", "give a dict of names and files"),
+    ],
+)
+@pytest.mark.parametrize("value", [np.ones(3), [1, 2], 3])
+def test_what_must_be_a_dict_is_refused_as_what_it_is(name, told, value):
+    with pytest.raises(LoglinError, match=told):
+        Tagger(**{name: value}).fit([["a", "b"]], [["X", "Y"]])

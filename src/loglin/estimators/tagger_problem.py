@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -52,6 +52,8 @@ def check_parameters(tagger: Tagger, chosen: Criterion) -> None:
     if takes_attributes(tagger.like):
         check_whole("cutoff", tagger.cutoff, 1)
     options_of(tagger, chosen, None)
+    if tagger.embeddings is not None and not isinstance(tagger.embeddings, Mapping):
+        raise LoglinError(f"embeddings are {tagger.embeddings!r:.60}; give a dict of names and files")
     if tagger.like is not None and hides_labels(chosen):
         raise LoglinError(
             f"criterion {chosen.name} learns from hidden labels, which {tagger.like} cannot; leave it out"

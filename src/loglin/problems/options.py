@@ -44,7 +44,7 @@ class ChainOptions:
         except LoglinError as error:
             raise LoglinError(f"{error}, the fewest occurrences") from None
         for name, given in (("weights of labels", self.label_weights), ("variances", self.variances)):
-            if given is self.label_weights and given == BALANCED:
+            if given is self.label_weights and isinstance(given, str) and given == BALANCED:
                 continue
             if given is not None and not isinstance(given, Mapping):
                 more = ", or balanced" if given is self.label_weights else ""
