@@ -449,7 +449,6 @@ def test_labels_of_a_dictionary_are_of_the_kind_of_the_others():
     ("name", "told"),
     [
         ("label_weights", "give a dict of numbers, or balanced"),
-        ("variances", "give a dict of numbers"),
         ("embeddings", "give a dict of names and files"),
     ],
 )
