@@ -4,7 +4,7 @@
     seconds a pass           = a·T / W + b·F + F·(8·W + 12·levels) / network
     bytes on disk            = d·T + e·F
     seconds before           = p·T / W
-    bytes moved a pass       = 8·W·F out, and 12·F for every level of the tree of sums back
+    bytes moved a pass       = 8·W·F out, and 12·F at most for every level of the tree of sums back
 
 T tokens, W workers of one thread, levels = ⌈log16(shards)⌉ + 1. a, b, d, e are least squares with no negative number,
 f and g a line through logarithms, p a mean. Only the rate of the network is not measured but given.

@@ -48,7 +48,7 @@ def _labeled(tagger: Any, path: str) -> tuple[list, list]:
     from loglin.decoding.chains import Decoder
     from loglin.decoding.tagged_text import layout_of
 
-    form = detected(path, has_names=bool(tagger.model_.record.get("table")))
+    form = detected(path, has_names=tagger.model_.has_names)
     layout = layout_of(Decoder(tagger.model_), form, path)
     text = form.labeled(path, "utf-8", None, layout.words, layout)
     labels = text.sequences()

@@ -65,16 +65,18 @@ def tag_command(model, files, output, output_dir, raw, marginals, nbest, as_json
         return
     file = _single(files, given)
     from loglin.corpus.files import ReadAhead
-    from loglin.corpus.formats import Stretch
+    from loglin.corpus.formats import Stretch, is_uncertain
     from loglin.decoding.tagged_text import tagged
 
     shared.check_output(output, file, model)
-    form, encoding = shared.format_of(file, given, has_names=_has_names(file, model)), given["encoding"]
+    decoder = _decoder(model, given) if is_uncertain(file) else None  # the model says what the file is
+    has_names = None if decoder is None else decoder.model.has_names
+    form, encoding = shared.format_of(file, given, has_names=has_names), given["encoding"]
     stretches: Iterator[Stretch] | None = None
     if form.ahead and given["threads"] != 1:
         ahead = form.stretches(file, encoding)
         stretches = ReadAhead(ahead)  # while the model is opened, and then while a stretch is tagged
-    decoder, vectors = _decoder(model, given), _rows(given, file)
+    decoder, vectors = decoder or _decoder(model, given), _rows(given, file)
     began, tokens = time.perf_counter(), 0
 
     def pieces() -> Iterator[bytes]:
@@ -89,14 +91,6 @@ def tag_command(model, files, output, output_dir, raw, marginals, nbest, as_json
         seconds = time.perf_counter() - began
         summary = {"tokens": tokens, "seconds": seconds, "tokens_per_second": tokens / max(seconds, 1e-9)}
         shared.print_json(summary | {"output": output})
-
-
-def _has_names(file: str, model: str) -> bool | None:
-    """Whether the columns that a model was trained on have names; None where the name of the file tells its format."""
-    from loglin.corpus.formats import is_uncertain
-    from loglin.models.chain import Model
-
-    return bool(Model.load(model).record.get("table")) if is_uncertain(file) else None
 
 
 def _single(files: tuple[str, ...], given: dict[str, Any]) -> str:
@@ -178,8 +172,7 @@ def eval_command(model, file, label_column, mapping, words, marginals, as_json, 
     from loglin.evaluation.tagged_text import read_labeled
 
     decoder = _decoder(model, given)
-    has_names = bool(decoder.model.record.get("table"))
-    form, began = shared.format_of(file, given, has_names=has_names), time.perf_counter()
+    form, began = shared.format_of(file, given, has_names=decoder.model.has_names), time.perf_counter()
     data = read_labeled(decoder, file, form, given["encoding"], label_column, _rows(given, file))
     if mapping or marginals or words is not None:
         result: Any = data.report(decoder, mapping or "none", marginals)

@@ -96,7 +96,7 @@ class Tagging:
         Path(item.note).unlink(missing_ok=True)
         asked, tokens = self.answers, 0
         decoder = _decoder(self)
-        has_names = bool(asked.columns or asked.sentence or decoder.model.record.get("table"))
+        has_names = bool(asked.columns or asked.sentence or decoder.model.has_names)
         form = detected(item.source, asked.text_format, has_names=has_names)
         form = form.with_names(asked.columns, asked.sentence)
 

@@ -58,6 +58,11 @@ class Model(Shown):
         """The names of the index's labels: weights of a ranking are the same for all candidates."""
         return ["candidate"] if self.kind.ranks else self.labels
 
+    @property
+    def has_names(self) -> bool:
+        """Whether the columns of the text that it was trained on have names."""
+        return bool(self.record.get("table"))
+
     def attribute_name(self, attribute: int) -> str:
         """A unigram attribute of the index as people read it."""
         if self.vectors is None:
