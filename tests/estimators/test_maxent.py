@@ -120,3 +120,15 @@ def test_candidates_must_leave_a_possible_class():
 def test_lists_of_zeros_and_ones_are_no_classes():
     with pytest.raises(LoglinError, match="y holds lists"):
         MaxEnt().fit([["a"], ["b"], ["c"]], [[1, 0], [0, 1], [1, 1]])
+
+
+def test_many_dense_numbers_converge():
+    """Dimensions that depend on each other: with ten steps remembered, 1,000 iterations did not end."""
+    rng = np.random.default_rng(0)
+    shared, often = rng.standard_normal((100, 128)), 1 / np.arange(1, 101)
+    seen = rng.choice(100, p=often / often.sum(), size=(2000, 5))
+    X = shared[seen].sum(axis=1) + 0.5 * rng.standard_normal((2000, 128))
+    y = (rng.standard_normal((100, 8))[seen].sum(axis=1) + rng.gumbel(size=(2000, 8))).argmax(axis=1)
+    record = MaxEnt(threads=1).fit(X, y).model_.record
+    assert record["converged"]
+    assert record["iterations"] < 900

@@ -182,3 +182,17 @@ def test_vectors_where_there_must_be_none():
         Tagger(vector_l2=-1).fit(X, Y, vectors=V)
     with pytest.raises(LoglinError, match="the vectors of dev"):
         Tagger(dev=(X_NEW, Y_NEW)).fit(X, Y, vectors=V)
+
+
+def test_few_weights_of_vectors_remember_many_steps():
+    """With ten remembered, 153 iterations: dimensions depend on each other."""
+    rng = np.random.default_rng(0)
+    shared, often = rng.standard_normal((60, 64)), 1 / np.arange(1, 61)
+    words = [rng.choice(60, p=often / often.sum(), size=(7, 3)) for _ in range(150)]
+    vectors = [shared[seen].sum(axis=1) + 0.3 * rng.standard_normal((7, 64)) for seen in words]
+    better = rng.standard_normal((60, 4))
+    y = [[f"L{k}" for k in (better[seen].sum(axis=1) + rng.gumbel(size=(7, 4))).argmax(axis=1)] for seen in words]
+    X = [["token"] * 7 for _ in words]
+    record = Tagger(template="B\n", threads=1, tol=1e-6).fit(X, y, vectors=vectors).model_.record
+    assert record["converged"]
+    assert record["iterations"] < 130

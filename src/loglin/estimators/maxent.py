@@ -42,6 +42,7 @@ from loglin.training.fit import fit
 from loglin.training.held_out import HeldOutLabels
 
 SMALL = 200_000  # examples times classes: double precision gains more than it costs
+USUAL = 20  # attributes of an example; of more, fewer examples are few
 SETS = "give a list with a set of labels for each example"
 FOLDS = 3  # of the training data, for a threshold of label sets
 
@@ -77,7 +78,8 @@ class MaxEnt(WithCriterion, Classifier):
     min_count : attributes (of lists or dicts) seen less often are left out.
     cutoff : features (attribute and class together) seen less often are left out.
     max_iter, tol : end of training; ``tol`` is the relative improvement still to come. None is 1e-12 where examples
-        times classes are fewer than 200,000, which is quick all the same, and 1e-7 for more.
+        times classes are fewer than 200,000 (20 attributes an example, or fewer examples), which is quick all the same,
+        and 1e-7 for more.
     threads, seed, callbacks, warm_start, dtype, dev : as for ``Tagger``.
     class_weight : {class: weight}, or "balanced": examples / (classes · examples of the class).
     optimizer : as for ``Tagger``.
@@ -266,7 +268,8 @@ class MaxEnt(WithCriterion, Classifier):
         """Train, with the precision and tolerance that suit the size of the problem."""
         chosen, ranks = self.chosen_criterion(), isinstance(gold, Choices)
         small = design.n_tokens * len(labels) < SMALL
-        tiny = design.n_tokens * (1 if ranks else len(labels)) < SMALL
+        size = max(design.n_tokens, len(design.tokens.ids) / USUAL)
+        tiny = size * (1 if ranks else len(labels)) < SMALL
         exact = isinstance(gold, LabelSets) or chosen.label_by_label or small
         run = self.new_run(
             chosen,

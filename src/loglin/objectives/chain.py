@@ -21,6 +21,8 @@ from loglin.kernels import keys
 from loglin.kernels.sentences import Labels, Parameters, Residuals, Sentences, Steps
 from loglin.threads import Threads, chunks_by_size
 
+MOST_MEMORY, ROOM_FOR_MEMORY = 200, 1 << 24  # steps of L-BFGS, and numbers of a weight's size that they may take
+
 
 class ChainCriterion(ABC):
     """Value and gradient of an unpenalized criterion, to be minimized; ``residuals_of`` makes it one."""
@@ -83,6 +85,16 @@ class ChainCriterion(ABC):
         self._bigram_postings = posting_ptr, places
         # kernels number the weights of all kinds in one vector
         return Steps(ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features])
+
+    @property
+    def memory(self) -> int:
+        """How many steps L-BFGS should remember at least: many of few weights, where attributes are numbers.
+
+        Numbers depend on each other as zeros and ones hardly do. On 384 dimensions of 3,000 sentences 8, 20, 50 and 200
+        steps take 365, 261, 150 and 114 iterations; with a template beside, 8 and 100 take 191 and 105.
+        """
+        numbers = bool(self.design.tokens.values.size or self.design.vectors)
+        return min(ROOM_FOR_MEMORY // max(self.n_features, 1), MOST_MEMORY) if numbers else 0
 
     def magnitudes(self) -> np.ndarray | None:
         """The largest |value| of every feature's attribute: (features,); None if all values are 1."""

@@ -188,6 +188,11 @@ class LocalLikelihood:
         self.model.evaluations = number
 
     @property
+    def memory(self) -> int:
+        """Steps that L-BFGS should remember at least."""
+        return getattr(self.model, "memory", 0)
+
+    @property
     def starts_cold(self) -> bool:
         return getattr(self.model, "starts_cold", False)
 

@@ -115,7 +115,7 @@ def _minimize(
         how: dict[str, Any] = {
             "l1": penalties.l1,
             "scale": scale,
-            "memory": run.memory,
+            "memory": max(run.memory, getattr(objective, "memory", 0)),
             "max_iter": most,
             "reporter": reporter,
         }

@@ -8,6 +8,7 @@
     HasParts        "auto": a sum that falls apart by label
     convex          an attribute: True lets optimize/bounds.py prove how far the optimum is; ``nonnegative``, True
                     unless told, says that the value is never below 0, which L1 penalties need for it
+    memory          steps that L-BFGS should remember at least
     magnitudes()    the largest |value| behind each weight, for optimize/rescaling.py
 
 Objectives meet these protocols by their shape alone; nothing in this folder imports an objective.
