@@ -8,7 +8,7 @@ import pytest
 import oracle
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.threads import Threads
-from support.chains import CONDITIONED, problem
+from support.chains import CONDITIONED, parts_of, problem
 from support.definitions import enumerated
 
 CASES = {
@@ -71,3 +71,34 @@ def test_the_same_bits_for_any_number_of_threads():
     one, two = (ConditionalLikelihood(design, gold, index, None, np.float32, Threads(n))(weights) for n in (1, 2))
     assert one[0] == two[0]
     assert one[1].tobytes() == two[1].tobytes()
+
+
+@pytest.mark.parametrize("scale", [0.5, 40.0])
+@pytest.mark.parametrize("order", [1, 2])
+def test_curvature_of_features_of_steps_is_that_of_label_pairs(order, scale):
+    """Σ_t p·(1 − p) of the label pair into every token that has the attribute, by enumeration."""
+    design, gold, index = problem(5, order=order, template=CONDITIONED)
+    weights = np.random.default_rng(0).normal(size=index.n_features) * scale
+    L, wanted = index.n_labels, np.zeros(index.sizes[1])
+    for first, parts in zip(design.offsets.tolist(), parts_of(design, index, weights), strict=False):
+        n = len(parts[0])
+        pairs = oracle.pair_marginals(oracle.chain(*parts), n, L) if n > 1 else []
+        for t in range(1, n):
+            for a in design.bigrams.ids[design.bigrams.ptr[first + t] : design.bigrams.ptr[first + t + 1]]:
+                for f in range(index.bigram_ptr[a], index.bigram_ptr[a + 1]):
+                    p = pairs[t - 1].reshape(-1)[index.bigram_pairs[f]]
+                    wanted[f] += p * (1 - p)
+    found = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(2)).curvature(weights)
+    np.testing.assert_allclose(index.split(found)[1], wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_steps_that_score_far_below_others_are_summed_in_single_precision_too(partial):
+    """exp of such scores is held to e⁻³², which would make unlikely labels likelier than they are."""
+    design, gold, index = problem(3, template=CONDITIONED, partial=partial)
+    weights = np.zeros(index.n_features)
+    index.split(weights)[1][:] = -45.0
+    exact = ConditionalLikelihood(design, gold, index, None, np.float64, Threads(1))(weights)
+    found = ConditionalLikelihood(design, gold, index, None, np.float32, Threads(1))(weights)
+    assert found[0] == pytest.approx(exact[0], rel=1e-5)
+    np.testing.assert_allclose(found[1], exact[1], atol=1e-4)

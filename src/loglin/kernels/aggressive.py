@@ -67,7 +67,7 @@ def visit_token(token, y, p, text, known, learned, sums, delta, variance, how):
 @kernel(allocates=False)
 def visit_step(token, y, p, text, known, learned, sums, delta, variance, how):
     """Visit the features of the step into a token; y and p are (label before, label), right and predicted."""
-    ptr, ids, pairs = text.steps
+    ptr, ids, ends, pairs, base = text.steps
     mode, rate, clock, gamma, found = how
     T = (learned.T, sums.T, delta.T, variance.T)
     weights = (learned.weights, sums.weights, delta.weights, variance.weights)
@@ -78,9 +78,10 @@ def visit_step(token, y, p, text, known, learned, sums, delta, variance, how):
     if ptr.shape[0]:
         L = known.pairs.shape[0]
         for q in range(ptr[token], ptr[token + 1]):
-            sign = np.float64(pairs[q] == y[0] * L + y[1]) - np.float64(pairs[q] == p[0] * L + p[1])
-            if sign != 0:
-                touch(*weights, u8(ids[q]), sign, mode, rate, clock, gamma, found)
+            for f in range(ends[ids[q]], ends[ids[q] + 1]):
+                sign = np.float64(pairs[f] == y[0] * L + y[1]) - np.float64(pairs[f] == p[0] * L + p[1])
+                if sign != 0:
+                    touch(*weights, u8(base + f), sign, mode, rate, clock, gamma, found)
 
 
 @kernel(allocates=False)

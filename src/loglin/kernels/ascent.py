@@ -36,6 +36,7 @@ from loglin.kernels.rows import (
 )
 from loglin.kernels.second import exp_trigrams
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
+from loglin.kernels.steps import climb_steps, cut, square_steps
 from loglin.kernels.stochastic import exp_transitions, move_tokens
 
 u8 = np.uint64
@@ -54,7 +55,7 @@ class Dual(NamedTuple):
 
     tokens: np.ndarray  # (T or more, W) residuals of the tokens
     grams: np.ndarray  # (sentences, K) of the first K label bigrams and trigrams; the others follow their gradient
-    steps: np.ndarray  # (entries of Steps,)
+    steps: np.ndarray  # (cells of Cells,) of label pairs where steps have features
     gaps: np.ndarray  # (sentences,) float32, as of the last visit
     squares: np.ndarray  # (label bigrams and trigrams,) squared gradients met so far
 
@@ -148,14 +149,12 @@ def count_single(tokens, single, allowed):
 def new_sums(text, single, table, weights):
     """Room for any sentence of the text."""
     rows, singles = 1, 1
-    row_ptr, entry_ptr, step_ptr = text.tokens.row_ptr, text.tokens.entry_ptr, text.steps.ptr
+    row_ptr, entry_ptr = text.tokens.row_ptr, text.tokens.entry_ptr
     for s in range(text.offsets.shape[0] - 1):
         row, entry = 0, 0
         for t in range(text.offsets[s], text.offsets[s + 1]):
             row += row_ptr[t + 1] - single.rows[t]
             entry += entry_ptr[t + 1] - single.entries[t]
-        if step_ptr.shape[0]:
-            entry = max(entry, step_ptr[text.offsets[s + 1]] - step_ptr[text.offsets[s]])
         rows, singles = max(rows, row), max(singles, entry)
     return Sums(
         np.full(table.shape[0], -1, np.int32),
@@ -238,26 +237,8 @@ def square_tokens(first, n, tokens, single, allowed, sums, r, row_base, weight_b
     return square, n_rows, n_weights
 
 
-@kernel(allocates=False)
-def square_steps(begin, end, ids, before, sums, steps, base):
-    """δ = steps − before, and ‖δ‖² of the weights of observed bigram features; returns it, and how many there were."""
-    weight_place, weight_sums, n, square = sums.weight_place, sums.weight_sums, 0, 0.0
-    for q in range(begin, end):
-        steps[q] -= before[q]
-        place = weight_place[ids[q]] - base
-        if place < 0:
-            weight_place[ids[q]] = base + n
-            weight_sums[n] = steps[q]
-            n += 1
-        else:
-            weight_sums[place] += steps[q]
-    for place in range(n):
-        square += weight_sums[place] ** 2
-    return square, n
-
-
-@kernel("i8[] Sentences Known Single Parameters Raw Exponentials Trigrams|none Dual float", T="F")
-def ascend(order, text, known, single, parameters, raw, exponentials, second, dual, strength):
+@kernel("i8[] Sentences Known Single Cells Parameters Raw Exponentials Trigrams|none Dual float", T="F")
+def ascend(order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
     width = table.shape[1]
@@ -266,12 +247,12 @@ def ascend(order, text, known, single, parameters, raw, exponentials, second, du
     XD = np.zeros((width, width))  # label bigrams with their factors, where steps have features of their own
     grams, delta = gram_places(known, width), np.zeros(dual.squares.shape[0], table.dtype)
     row = np.zeros((1, -(-grams.pairs.shape[0] // LANES) * LANES), table.dtype)
-    steps = np.zeros(text.steps.ids.shape[0], table.dtype)
-    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    steps = np.zeros(text.steps.pairs.shape[0], table.dtype)
+    out = Residuals(r, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)), False)
     exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
     return visit(
-        order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams, delta,
-        row, out,
+        order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
+        delta, row, steps, out,
     )  # fmt: skip
 
 
@@ -300,12 +281,12 @@ def fetch(s, text, single, dual):
 
 @kernel(allocates=False)
 def visit(
-    order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams, delta,
-    row, out,
+    order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
+    delta, row, steps, out,
 ):  # fmt: skip
     """``ascend`` in the room that was made for it."""
-    table, weights, L, ptr = parameters.table, parameters.weights, text.n_labels, text.steps.ptr
-    r, steps, X, XD = out.tokens, out.steps, out.X, out.pairs
+    table, L, per_token = parameters.table, text.n_labels, text.steps.ptr.shape[0] > 0
+    r, X, XD = out.tokens, out.X, out.pairs
     loss, unsafe, row_base, weight_base, met = 0.0, 0, 0, 0, 0
     for i in range(order.shape[0]):
         s = order[i]
@@ -323,7 +304,7 @@ def visit(
             met = 0
         if n > 1:
             X[:] = 0
-            if ptr.shape[0] or second is not None:
+            if per_token or second is not None:
                 XD[:] = 0
             if second is not None:
                 second.X[:] = 0
@@ -335,7 +316,6 @@ def visit(
         gap = sentence_gap(first, n, text, weight, dual.tokens, r)
         dual.gaps[s] = gap
         if gap < NOTHING * weight:
-            clear_steps(first, n, text, steps)
             continue
         if max(row_base, weight_base) > FARTHEST:
             sums.row_place[:], sums.weight_place[:] = -1, -1
@@ -344,10 +324,8 @@ def visit(
             first, n, text.tokens, single, known.rows, sums, r, row_base, weight_base
         )
         row_base, weight_base = row_base + n_rows, weight_base + n_weights
-        begin, end = (ptr[first], ptr[first + n]) if ptr.shape[0] else (0, 0)
-        if end > begin:
-            more, n_weights = square_steps(begin, end, text.steps.ids, dual.steps, sums, steps, weight_base)
-            square, weight_base = square + more, weight_base + n_weights
+        if per_token:
+            square += square_steps(first, n, text.steps, cells, dual.steps, scratch.B, steps)
         if n > 1:
             pair_differences(s, text, grams, exponentials.M, second is not None, weight, out, delta)
             if second is not None:
@@ -361,29 +339,16 @@ def visit(
             move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         for t in range(n):
             add_row(dual.tokens, first + t, share, r, t)
-        for q in range(begin, end):
-            f = text.steps.ids[q]
-            if raw.threshold > 0:
-                raw.weights[f] += rate * steps[q]
-                weights[f] = cut(raw.weights[f], raw.threshold)
-            else:
-                weights[f] += rate * steps[q]
-            exponentials.weights[f] = np.exp(weights[f])
-            dual.steps[q] += share * steps[q]
+        if per_token:
+            moved = share, rate, parameters.weights, raw.weights, raw.threshold
+            climb_steps(first, n, text.steps, cells, dual.steps, scratch.B, steps, *moved)
         if n > 1:
             flat = parameters.T.reshape(-1), raw.T.reshape(-1), raw.threshold
             move_grams(s, grams.pairs, 0, flat, dual, rate, share, delta)
             if second is not None:
                 cube = second.log.reshape(-1), raw.cube.reshape(-1), raw.threshold
                 move_grams(s, grams.triples, grams.pairs.shape[0], cube, dual, rate, share, delta)
-        clear_steps(first, n, text, steps)
     return loss, unsafe
-
-
-@kernel
-def cut(x, threshold):
-    """x nearer to zero by the threshold, or zero."""
-    return max(x - threshold, 0.0) - max(-x - threshold, 0.0)
 
 
 @kernel(allocates=False)
@@ -401,13 +366,6 @@ def move_raw_tokens(first, n, tokens, allowed_bits, parameters, raw, rate, r):
                 move *= entry_values[q]
             raw.weights[f] += move
             parameters.weights[f] = cut(raw.weights[f], threshold)
-
-
-@kernel(allocates=False)
-def clear_steps(first, n, text, steps):
-    ptr = text.steps.ptr
-    for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
-        steps[q] = 0
 
 
 class Grams(NamedTuple):

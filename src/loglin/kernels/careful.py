@@ -8,8 +8,7 @@ import numpy as np
 
 from loglin.kernels.chain import score_tokens
 from loglin.kernels.compile import kernel
-
-u8 = np.uint64
+from loglin.kernels.steps import add_scores, spread_steps
 
 
 class LogScratch(NamedTuple):
@@ -45,32 +44,33 @@ def log_scores(first, n, text, parameters, scratch):
 @kernel
 def log_steps(first, n, text, parameters, transitions):
     """transitions (n − 1, L, L), or (1, L, L) where all steps are alike: T plus the weights of observed features."""
-    ptr, ids, pairs = text.steps
-    T, weights, L = parameters.T, parameters.weights, text.n_labels
-    n_steps = n - 1 if ptr.shape[0] and n > 1 else 1
+    per_token, T, L = text.steps.ptr.shape[0] > 0, parameters.T, text.n_labels
+    n_steps = n - 1 if per_token and n > 1 else 1
+    flat = transitions.reshape(transitions.shape[0], L * L)
     for t in range(n_steps):
         for i in range(L):
             for j in range(L):
                 transitions[t, i, j] = T[i, j]
-        if ptr.shape[0] and n > 1:
-            for q in range(u8(ptr[first + t + 1]), u8(ptr[first + t + 2])):
-                i, j = divmod(np.int64(pairs[q]), L)
-                transitions[t, i, j] += weights[u8(ids[q])]
+        if per_token and n > 1:
+            add_scores(first + t + 1, text.steps, parameters.weights, flat, t)
     return transitions[:n_steps]
 
 
-@kernel("int int Steps float f8[,] f8[,,] f8[,] f8[,] f8[]")
-def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual):
-    """Add sign·nodes to the residuals of tokens, sign·pairs to those of steps and of label bigrams."""
-    ptr, _ids, pair_of = steps
+@kernel("int int Steps float f8[,] f8[,,] f8[,] f8[,] f8[] bool")
+def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual, curved):
+    """Add sign·nodes to the residuals of tokens, sign·pairs to those of label bigrams and of features of steps.
+
+    If ``curved``, the latter get pairs·(1 − pairs).
+    """
+    n_steps = pairs.shape[0]
+    B = np.zeros((n_steps + 1, n_labels * n_labels))
     for t in range(nodes.shape[0]):
         for j in range(n_labels):
             R[first + t, j] += sign * nodes[t, j]
-    for t in range(pairs.shape[0]):
+    for t in range(n_steps):
         for i in range(n_labels):
             for j in range(n_labels):
                 XD[i, j] += sign * pairs[t, i, j]
-        if ptr.shape[0]:
-            for q in range(ptr[first + t + 1], ptr[first + t + 2]):
-                i, j = divmod(np.int64(pair_of[q]), n_labels)
-                residual[q] += sign * pairs[t, i, j]
+                B[t + 1, i * n_labels + j] = sign * pairs[t, i, j]
+    if steps.ptr.shape[0]:
+        spread_steps(first, n_steps + 1, steps, B, curved, residual)

@@ -5,6 +5,7 @@
     b  (n, W)    e·β, rescaled, so that p(y_t = i, y_{t+1} = j) = c[t]·a[t, i]·M[i, j]·b[t+1, j]
     r  (n, W)    p(y_t = j), later minus what was observed
     S  (K, W)    exp(transition), padded with zeros: K = W, the same for every step, or n·W, one per token
+    B  (n, W²)   where steps have features, the derivatives of the loss by their scores
 
 Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
 that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
@@ -18,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from loglin.kernels.compile import REORDER, kernel
-from loglin.kernels.rows import add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
+from loglin.kernels.rows import LANES, add_outer, exp_row, step_backward, step_forward, sum_rows, weigh_rows
 from loglin.kernels.second import second_order_sums
 from loglin.kernels.sentences import is_certain, weight_of
+from loglin.kernels.steps import add_scores, spread_steps
 
 u8 = np.uint64
 LIMIT = 60.0  # a shifted score above this goes to the log domain
+LEAST = -30.0  # a step's features that score less than this too, as exp_row holds them to −32
 FLUSH = 2000  # tokens whose label bigrams are summed in the precision of the scores; longer sums would lose digits
 
 
@@ -37,6 +40,7 @@ class Scratch(NamedTuple):
     c: np.ndarray  # (n,)
     masks: np.ndarray  # (n, L) bool
     S: np.ndarray  # (n·W, W), or (0, W) if all steps are alike
+    B: np.ndarray  # (n, L²) derivatives by label pairs, padded, or (0, L²)
 
 
 @kernel
@@ -45,8 +49,9 @@ def new_scratch(text, like):
     longest, width = text.longest, like.shape[1]
     rows = np.zeros((4, longest, width), like.dtype)
     masks = np.zeros((longest, text.n_labels), np.bool_)
-    S = np.zeros((longest * width if text.steps.ptr.shape[0] else 0, width), like.dtype)
-    return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S)
+    n_steps, n_pairs = longest if text.steps.ptr.shape[0] else 0, -(-(text.n_labels**2) // LANES) * LANES
+    S, B = np.zeros((n_steps * width, width), like.dtype), np.zeros((n_steps, n_pairs), like.dtype)
+    return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S, B)
 
 
 @kernel(fastmath=REORDER, allocates=False)
@@ -135,20 +140,33 @@ def backward(n, n_labels, e, S, MT, per_token, a, c, b, r):
             step_backward(b, t, MT, e, a, c[t], r)
 
 
-@kernel(inline=True)
-def step_matrices(first, n, text, exponentials, out):
-    """Transition matrices per token: the shared one times exp(weight) of the step's observed features."""
-    ptr, ids, pairs = text.steps
-    M, exp_weights, n_labels = exponentials.M, exponentials.weights, text.n_labels
-    width = M.shape[1]
+@kernel(allocates=False)
+def step_matrices(first, n, text, parameters, M, scratch):
+    """Fill scratch.S: for every token, M times exp of what the features of the step into it score; set scratch.B = 0.
+
+    Returns whether the scores are in the safe range, and the sum of those of gold labels.
+    """
+    S, B, gold, n_labels, width = scratch.S, scratch.B, text.labels.gold, text.n_labels, M.shape[1]
+    safe, right = True, 0.0
     for t in range(1, n):
-        row = t * width
-        for i in range(width):
-            for j in range(width):
-                out[row + i, j] = M[i, j]
-        for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
-            i, j = divmod(np.int64(pairs[q]), n_labels)
-            out[row + i, j] *= exp_weights[u8(ids[q])]
+        for k in range(B.shape[1]):
+            B[t, k] = 0
+        add_scores(first + t, text.steps, parameters.weights, B, t)
+        before, y = gold[first + t - 1], gold[first + t]
+        if before >= 0 and y >= 0:
+            one = B[t, before * n_labels + y]
+            safe = safe and one > LEAST
+            right += one
+        else:
+            for k in range(n_labels * n_labels):
+                safe = safe and B[t, k] > LEAST
+        safe = safe and exp_row(B, t, 0.0) < LIMIT
+        for i in range(n_labels):
+            for j in range(n_labels):
+                S[t * width + i, j] = M[i, j] * B[t, i * n_labels + j]
+        for k in range(B.shape[1]):
+            B[t, k] = 0
+    return safe, right
 
 
 @kernel(inline=True)
@@ -176,34 +194,26 @@ def masked(n, n_labels, mask, e, out):
 
 @kernel(inline=True)
 def gold_score(first, n, text, parameters):
-    """Σ transition scores along the gold labels."""
-    ptr, ids, pairs = text.steps
-    gold, n_labels, T, weights = text.labels.gold, text.n_labels, parameters.T, parameters.weights
+    """Σ label bigrams along the gold labels."""
+    gold, T = text.labels.gold, parameters.T
     total = 0.0
     for t in range(1, n):
-        i, j = gold[first + t - 1], gold[first + t]
-        total += T[i, j]
-        if ptr.shape[0]:
-            for q in range(ptr[first + t], ptr[first + t + 1]):
-                if pairs[q] == i * n_labels + j:
-                    total += weights[ids[q]]
+        total += T[gold[first + t - 1], gold[first + t]]
     return total
 
 
 @kernel(inline=True)
-def add_step_residuals(first, n, text, scratch, S, weight, out):
-    """Per-token transitions: out.steps[q] += weight·p(pair of entry q); out.pairs += weight·p(pair), all pairs."""
-    ptr, _ids, pairs = text.steps
-    a, b, c, n_labels, X, residual = scratch.a, scratch.b, scratch.c, text.n_labels, out.pairs, out.steps
+def add_step_residuals(n, n_labels, scratch, S, weight, out):
+    """Per-token transitions: B[t, pair] += weight·p(pair at t), and out.pairs their sums."""
+    a, b, c, B, X = scratch.a, scratch.b, scratch.c, scratch.B, out.pairs
     for t in range(1, n):
         row, scale = t * S.shape[1], weight * c[t - 1]
         for i in range(n_labels):
             v = a[t - 1, i] * scale
             for j in range(n_labels):
-                X[i, j] += v * S[row + i, j] * b[t, j]
-        for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
-            i, j = divmod(np.int64(pairs[q]), n_labels)
-            residual[q] += scale * a[t - 1, i] * S[row + i, j] * b[t, j]
+                p = v * S[row + i, j] * b[t, j]
+                X[i, j] += p
+                B[t, i * n_labels + j] += p
 
 
 @kernel(inline=True)
@@ -228,12 +238,12 @@ def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
     per_token = text.steps.ptr.shape[0] > 0
     a, b, c = scratch.a, scratch.b, scratch.c
     if second is not None:
-        return second_order_sums(first, n, text, S, per_token, weight, e, second, c, r, out)
+        return second_order_sums(n, text.n_labels, S, per_token, weight, e, second, scratch, r, out)
     total = forward(n, e, S, per_token, a, c)
     if abs(total) < np.inf:
         backward(n, text.n_labels, e, S, MT, per_token, a, c, b, r)
         if per_token:
-            add_step_residuals(first, n, text, scratch, S, weight, out)
+            add_step_residuals(n, text.n_labels, scratch, S, weight, out)
         else:
             if weight != 1:
                 for t in range(n):
@@ -243,24 +253,20 @@ def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
 
 
 @kernel(inline=True)
-def subtract_gold(first, n, text, weight, r, residual):
-    """r and the residuals of steps minus what was observed, where every label is known."""
-    ptr, _ids, pairs = text.steps
+def subtract_gold(first, n, text, weight, r, B):
+    """r, and B where steps have features, minus what was observed, where every label is known."""
     gold, n_labels = text.labels.gold, text.n_labels
     for t in range(n):
         r[t, gold[first + t]] -= 1
-    if ptr.shape[0]:
-        for t in range(1, n):
-            pair = gold[first + t - 1] * n_labels + gold[first + t]
-            for q in range(ptr[first + t], ptr[first + t + 1]):
-                if pairs[q] == pair:
-                    residual[q] -= weight
+        if t > 0 and B.shape[0]:
+            B[t, gold[first + t - 1] * n_labels + gold[first + t]] -= weight
 
 
 @kernel(inline=True)
 def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     """One sentence: r = weight·(p − observed) for its tokens, expected transitions; returns −weight·log p(observed).
 
+    Derivatives by features of steps are left in scratch.B.
     Unless every label is known there are two sums: over the sequences that were observed, then over all.
     Returns inf, and has added nothing, if the sentence is not safe in scaled probabilities.
     """
@@ -271,10 +277,12 @@ def sentence(s, text, parameters, exponentials, second, scratch, r, out):
     add_costs(first, n, text, e)
     if not exponentiate(first, n, text, e):
         return np.inf
-    S = exponentials.M
+    S, right = exponentials.M, 0.0
     if text.steps.ptr.shape[0]:
         S = scratch.S
-        step_matrices(first, n, text, exponentials, S)
+        safe, right = step_matrices(first, n, text, parameters, exponentials.M, scratch)
+        if not safe:
+            return np.inf
     certain = is_certain(first, n, text.labels)
     loss = 0.0
     if not certain:
@@ -293,12 +301,12 @@ def sentence(s, text, parameters, exponentials, second, scratch, r, out):
         return np.inf
     loss += total
     if certain:
-        loss -= gold_score(first, n, text, parameters)
+        loss -= gold_score(first, n, text, parameters) + right
         if second is not None:
             gold = text.labels.gold
             for t in range(2, n):
                 loss -= second.log[gold[first + t - 2], gold[first + t - 1], gold[first + t]]
-        subtract_gold(first, n, text, weight, r, out.steps)
+        subtract_gold(first, n, text, weight, r, scratch.B)
     else:
         for t in range(n):
             for j in range(n_labels):
@@ -345,3 +353,5 @@ def fill(begin, end, text, parameters, exponentials, second, scratch, out):
             out.unsafe[s] = not abs(one) < np.inf
             if not out.unsafe[s]:
                 out.losses[s] = one
+                if text.steps.ptr.shape[0]:
+                    spread_steps(first, last - first, text.steps, scratch.B, out.curved, out.steps)

@@ -91,16 +91,6 @@ def order_by_first(posting_ptr, postings, starts, order):
             k += 1
 
 
-@kernel("int int i8[] u4[] F[] F[]")
-def sum_postings(begin, end, ptr, postings, residual, gradient):
-    """gradient[f] = Σ residual[q] over the entries q of feature f."""
-    for f in range(begin, end):
-        total = 0.0
-        for q in range(ptr[f], ptr[f + 1]):
-            total += residual[postings[q]]
-        gradient[f] = total
-
-
 @kernel("i8[] F[] F[,]")
 def curvature(offsets, instance, R):
     """Residuals weight·(p − y) to weight·p·(1 − p): |p − y|·(1 − |p − y|) is the same for y = 0 and y = 1."""

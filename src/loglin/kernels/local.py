@@ -53,7 +53,7 @@ def step_marginals(begin, end, text, parameters, exponentials, out):
         score_tokens(first, n, text.tokens, parameters, e)
         exponentiate(first, n, text, e)
         if per_token:
-            step_matrices(first, n, text, exponentials, S)
+            step_matrices(first, n, text, parameters, exponentials.M, scratch)
         for t in range(n):
             for j in range(width):
                 p[t, j] = e[0, j] if t == 0 else 0.0

@@ -24,6 +24,7 @@ from loglin.kernels.chain import (
 from loglin.kernels.compile import kernel
 from loglin.kernels.rows import add_outer, step_backward, step_forward
 from loglin.kernels.sentences import weight_of
+from loglin.kernels.steps import spread_steps
 
 LEAST = 1e-20  # a gold label less probable than this is left to the log domain
 
@@ -50,23 +51,29 @@ def functions_of_probability(begin, end, text, parameters, exponentials, rises, 
         if not exponentiate(first, n, text, e):
             out.unsafe[s] = True
             continue
+        right = 0.0
         if per_token:
-            step_matrices(first, n, text, exponentials, S)
+            safe, right = step_matrices(first, n, text, parameters, exponentials.M, scratch)
+            if not safe:
+                out.unsafe[s] = True
+                continue
         total = forward(n, e, S, per_token, a, c)
         if not abs(total) < np.inf:
             out.unsafe[s] = True
             continue
-        loss = total - gold_score(first, n, text, parameters)
+        loss = total - gold_score(first, n, text, parameters) - right
         out.losses[s] = loss
         weight = weight_of(s, text) * np.exp(min(loss, steepest) if rises else -loss)
         backward(n, text.n_labels, e, S, exponentials.MT, per_token, a, c, b, r)
         if per_token:
-            add_step_residuals(first, n, text, scratch, S, weight, out)
+            add_step_residuals(n, text.n_labels, scratch, S, weight, out)
         else:
             for t in range(n):
                 c[t] *= weight
             add_outer(out.X, a, b, c, n - 1)
-        subtract_gold(first, n, text, weight, r, out.steps)
+        subtract_gold(first, n, text, weight, r, scratch.B)
+        if per_token:
+            spread_steps(first, n, text.steps, scratch.B, out.curved, out.steps)
         for t in range(n):
             for j in range(text.n_labels):
                 r[t, j] *= weight
@@ -96,8 +103,9 @@ def label_likelihoods(begin, end, text, parameters, exponentials, out):
         if not exponentiate(first, n, text, scratch.e):
             out.unsafe[s] = True
             continue
-        if per_token:
-            step_matrices(first, n, text, exponentials, S)
+        if per_token and not step_matrices(first, n, text, parameters, exponentials.M, scratch)[0]:
+            out.unsafe[s] = True
+            continue
         loss = _label_sums(y, text.n_labels, S, exponentials.MT, per_token, scratch, A, B, R, r)
         if not abs(loss) < np.inf:
             out.unsafe[s] = True
@@ -106,8 +114,10 @@ def label_likelihoods(begin, end, text, parameters, exponentials, out):
         out.losses[s] = weight * loss
         a, b, c = scratch.a, scratch.b, scratch.c
         if per_token:
-            add_step_residuals(first, n, text, Scratch(a, a, A, b, c, scratch.masks, S), S, -weight, out)
-            add_step_residuals(first, n, text, Scratch(a, a, a, B, c, scratch.masks, S), S, -weight, out)
+            for alpha, beta in ((A, b), (a, B)):
+                room = Scratch(a, a, alpha, beta, c, scratch.masks, S, scratch.B)
+                add_step_residuals(n, text.n_labels, room, S, -weight, out)
+            spread_steps(first, n, text.steps, scratch.B, out.curved, out.steps)
         else:
             for t in range(n):
                 c[t] *= -weight

@@ -67,7 +67,7 @@ def change_token(token, y, p, now, tokens, allowed_bits, learned, sums):
 @kernel
 def change_step(token, y, p, now, steps, pair_number, learned, sums):
     """The features of the step into a token; y and p are (label before, label), the right ones and the predicted."""
-    ptr, ids, pairs = steps
+    ptr, ids, ends, pairs, base = steps
     T, T_sum, weights, weights_sum = learned.T, sums.T, learned.weights, sums.weights
     if pair_number[y] >= 0:
         T[y] += 1
@@ -78,10 +78,11 @@ def change_step(token, y, p, now, steps, pair_number, learned, sums):
     if ptr.shape[0]:
         L = pair_number.shape[0]
         for q in range(ptr[token], ptr[token + 1]):
-            sign = np.int64(pairs[q] == y[0] * L + y[1]) - np.int64(pairs[q] == p[0] * L + p[1])
-            if sign != 0:
-                weights[u8(ids[q])] += sign
-                weights_sum[u8(ids[q])] += sign * now
+            for f in range(ends[ids[q]], ends[ids[q] + 1]):
+                sign = np.int64(pairs[f] == y[0] * L + y[1]) - np.int64(pairs[f] == p[0] * L + p[1])
+                if sign != 0:
+                    weights[u8(base + f)] += sign
+                    weights_sum[u8(base + f)] += sign * now
 
 
 @kernel("i8[] Sentences Known Learned Learned float i4[]")

@@ -15,8 +15,6 @@ import numpy as np
 from loglin.kernels.compile import REORDER, kernel
 from loglin.kernels.rows import exp_row, mix_rows
 
-u8 = np.uint64
-
 
 def lay_out(cube: np.ndarray, width: int, dtype: type | np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """C and CT of exp(trigram) (L, L, L); both are empty in a chain of first order, (0, L, L)."""
@@ -122,32 +120,27 @@ def add_triples(n, L, A, c, G, H, weight, X):
 
 
 @kernel
-def add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, out):
-    """Expected label bigrams p(a, b at t) for t ≥ 1, and those of observed bigram features."""
-    ptr, _ids, pairs = text.steps
-    L, XD, residual = text.n_labels, out.pairs, out.steps
+def add_pair_posteriors(n, L, e, M, per_token, A, G, H, weight, B, XD):
+    """Expected label bigrams p(a, b at t) for t ≥ 1: their sums, and B where steps have features."""
     for t in range(1, n):
         for a in range(L):
             for b in range(L):
                 factor = e[t, b] * M[t * e.shape[1] * per_token + a, b]
                 if factor > 0:  # v = G / (e·M)
-                    XD[a, b] += weight * A[t * H + a, b] * G[t * H + a, b] / factor
-        if ptr.shape[0]:
-            for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
-                a, b = divmod(np.int64(pairs[q]), L)
-                factor = e[t, b] * M[t * e.shape[1] * per_token + a, b]
-                if factor > 0:
-                    residual[q] += weight * A[t * H + a, b] * G[t * H + a, b] / factor
+                    p = weight * A[t * H + a, b] * G[t * H + a, b] / factor
+                    XD[a, b] += p
+                    if per_token:
+                        B[t, a * L + b] += p
 
 
 @kernel
-def second_order_sums(first, n, text, M, per_token, weight, e, second, c, r, out):
+def second_order_sums(n, L, M, per_token, weight, e, second, scratch, r, out):
     """As ``chain.scaled_sums`` for a chain of second order; expected label trigrams go into second.X."""
-    C, CT, A, G, L = second.C, second.CT, second.A, second.G, text.n_labels
+    C, CT, A, G, c = second.C, second.CT, second.A, second.G, scratch.c
     H = C.shape[0] // L
     total = forward_pairs(n, L, e, M, per_token, C, A, c)
     if abs(total) < np.inf:
         backward_pairs(n, L, e, M, per_token, CT, H, A, c, G, r)
-        add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, out)
+        add_pair_posteriors(n, L, e, M, per_token, A, G, H, weight, scratch.B, out.pairs)
         add_triples(n, L, A, c, G, H, weight, second.X)
     return total

@@ -25,13 +25,23 @@ class Tokens(NamedTuple):
     entry_values: np.ndarray  # as long as entry_ids, or empty
 
 
-@record("i8[] u4[] i4[]")
+@record("i8[] i4[] i8[] i4[] int")
 class Steps(NamedTuple):
-    """Observed bigram features of the step into every token; all three are empty in a model without any."""
+    """Observed bigram features of the step into every token (kernels/steps.py); all empty in a model without any."""
 
     ptr: np.ndarray  # (T + 1,) int64
-    ids: np.ndarray  # uint32: number of the weight
-    pairs: np.ndarray  # int32: label before · L + label
+    ids: np.ndarray  # int32: attributes
+    ends: np.ndarray  # (attributes + 1,) int64: attribute a has the features ends[a] … ends[a + 1] − 1
+    pairs: np.ndarray  # (features,) int32: label before · L + label
+    base: int  # number of the weight of feature 0
+
+
+@record("i8[] i4[]")
+class Cells(NamedTuple):
+    """The label pairs that some feature of the step into a token has."""
+
+    ptr: np.ndarray  # (T + 1,) int64
+    pairs: np.ndarray  # int32
 
 
 @record("i8[] i8[] i4[] F[] i8[] i4[]")
@@ -78,13 +88,12 @@ class Parameters(NamedTuple):
     T: np.ndarray  # (L, L) or (L, W): label bigrams
 
 
-@record("F[,] F[,] F[]")
+@record("F[,] F[,]")
 class Exponentials(NamedTuple):
-    """exp of the parameters that belong to steps."""
+    """exp of the label bigrams."""
 
     M: np.ndarray  # (W, W) exp(T), padded with zeros
     MT: np.ndarray  # (W, W) its transpose
-    weights: np.ndarray  # (features,) exp(weights), or empty if the model has no observed bigram features
 
 
 @record("F[,] F[,] f8[,,] F[,] F[,] F[,]")
@@ -99,17 +108,18 @@ class Trigrams(NamedTuple):
     G: np.ndarray  # (longest·H, W)
 
 
-@record("F[,] F[] f8[] b1[] F[,] f8[,] f8[,,]")
+@record("F[,] f8[] f8[] b1[] F[,] f8[,] f8[,,] bool")
 class Residuals(NamedTuple):
     """Derivatives of the losses by scores, and the losses: what a pass over sentences fills."""
 
     tokens: np.ndarray  # (T or more, W) overwritten
-    steps: np.ndarray  # (entries of Steps,) added to
+    steps: np.ndarray  # (features of Steps,) float64: their gradient, added to
     losses: np.ndarray  # (sentences,) overwritten
     unsafe: np.ndarray  # (sentences,) bool, overwritten: left out, as the sums need the log domain
     X: np.ndarray  # (W, W) expected label bigrams without their factor M, added to
     pairs: np.ndarray  # (L, L) or (W, W) float64: label bigrams, added to
     triples: np.ndarray  # (L, L, L) float64: label trigrams, added to; (0, L, L) in first order
+    curved: bool  # whether ``steps`` gets Σ p·(1 − p) in place of the gradient
 
 
 @kernel(inline=True)

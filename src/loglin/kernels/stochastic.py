@@ -14,6 +14,7 @@ from loglin.kernels.chain import new_scratch, sentence
 from loglin.kernels.compile import kernel, record
 from loglin.kernels.rows import exp_row, spread_row
 from loglin.kernels.sentences import Residuals, is_certain, weight_of
+from loglin.kernels.steps import move_steps
 
 u8 = np.uint64
 
@@ -52,8 +53,7 @@ def descend(order, text, known, parameters, exponentials, step):
     scratch = new_scratch(text, table)
     r, X = np.zeros((text.longest, width), table.dtype), np.zeros((width, width), table.dtype)
     XD = np.zeros((width, width))
-    steps = np.zeros(text.steps.ids.shape[0], table.dtype)
-    out = Residuals(r, steps, np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)))
+    out = Residuals(r, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)), False)
     loss = 0.0
     for i in range(order.shape[0]):
         s = order[i]
@@ -73,7 +73,8 @@ def descend(order, text, known, parameters, exponentials, step):
         move_tokens(first, n, text.tokens, known.rows, parameters, rate, r)
         if n > 1:
             move_pairs(s, text, known.pairs, parameters, exponentials, rate, X, XD)
-            move_steps(first, n, text, parameters, exponentials, rate, steps)
+            if text.steps.ptr.shape[0]:
+                move_steps(first, n, text.steps, rate, scratch.B, parameters.weights)
     return loss
 
 
@@ -108,14 +109,3 @@ def move_pairs(s, text, pair_number, parameters, exponentials, rate, X, XD):
         for b in range(text.n_labels):
             if pair_number[a, b] >= 0:
                 T[a, b] += rate * (X[a, b] * M[a, b] + XD[a, b])
-
-
-@kernel(allocates=False)
-def move_steps(first, n, text, parameters, exponentials, rate, residual):
-    """Add rate·residual to the weights of observed bigram features, keep their exponentials, clear the residuals."""
-    ptr, ids, weights = text.steps.ptr, text.steps.ids, parameters.weights
-    for q in range(ptr[first] if ptr.shape[0] else 0, ptr[first + n] if ptr.shape[0] else 0):
-        f = ids[q]
-        weights[f] += rate * residual[q]
-        residual[q] = 0
-        exponentials.weights[f] = np.exp(weights[f])

@@ -150,7 +150,9 @@ def whole_sentences(kind, numbers, text, parameters, trigrams, out):
                 loss = neighbors(kind, y, scores, steps, nodes, pairs)
             out.losses[s] += sign * loss
             triples += sign * one
-            add_residuals(first, text.n_labels, text.steps, sign, nodes, pairs, out.tokens, out.pairs, out.steps)
+            add_residuals(
+                first, text.n_labels, text.steps, sign, nodes, pairs, out.tokens, out.pairs, out.steps, out.curved
+            )
 
 
 # Likelihood of the chain whose step from label r scores α_r·s[r, ·] (α_L from START), piecewise_training §3:

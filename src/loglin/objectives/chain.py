@@ -13,14 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from loglin.corpus.labels import Gold
-from loglin.features.design import NO_VALUES, Design
+from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.features.scoring import Scorer
 from loglin.kernels import gradient as gradient_kernels
-from loglin.kernels import keys
-from loglin.kernels.sentences import Labels, Parameters, Residuals, Sentences, Steps
-from loglin.threads import Threads, chunks_by_size
+from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps
+from loglin.threads import CHUNKS, Threads, chunks_by_size
 
+ROOM_FOR_STEPS, FEWEST_CHUNKS = 1 << 24, 4  # gradients of steps' features, which every chunk of the text sums by itself
 MOST_MEMORY, ROOM_FOR_MEMORY = 200, 1 << 24  # steps of L-BFGS, and numbers of a weight's size that they may take
 
 
@@ -44,9 +44,12 @@ class ChainCriterion(ABC):
         price = np.zeros((0, 0), self.dtype) if costs is None else np.asarray(costs, self.dtype)
         self.labels = Labels(gold.codes, gold.sets, gold.candidates, price)
         self.longest = int(np.diff(design.offsets).max(initial=1))
-        self.chunks = chunks_by_size(design.offsets)
-        self.bigrams = self._bigram_lists()
-        self.step_residuals = np.zeros(len(self.bigrams.ids), self.dtype)
+        n_chunks = min(max(ROOM_FOR_STEPS // max(index.sizes[1], 1), FEWEST_CHUNKS), CHUNKS)
+        self.chunks = chunks_by_size(design.offsets, n_chunks)
+        self.bigrams = self._steps()
+        self._step_sums = np.zeros((len(self.chunks), len(self.bigrams.pairs)))  # gradients of steps' features
+        self._chunk_of = {begin: k for k, (begin, _) in enumerate(self.chunks)}
+        self._curved = False
         self.order = 2 if len(index.triples) else 1
         self.losses = np.zeros(design.n_sentences)  # of every sentence at the last weights
         self.unsafe = np.zeros(design.n_sentences, bool)  # where the last pass needed the log domain
@@ -66,25 +69,14 @@ class ChainCriterion(ABC):
         """Make what every pass reads, before the objective is stored."""
         _ = self.scorer, self.residuals
 
-    def _bigram_lists(self) -> Steps:
-        """Observed bigram features of the step into each token, and for each feature where it occurs."""
-        if not len(self.index.bigram_pairs):
-            self._bigram_postings = np.zeros(1, np.int64), np.empty(0, np.uint32)
-            return Steps(np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.int32))
-        incidence = self.design.bigrams
-        counts = np.diff(self.index.bigram_ptr)[incidence.ids]
-        ends = np.concatenate([[0], np.cumsum(counts)])
-        starts = np.repeat(self.index.bigram_ptr[incidence.ids] - ends[:-1], counts)
-        features = (starts + np.arange(ends[-1])).astype(np.uint32)
-        ptr = ends[incidence.ptr]
-        sizes, places = np.zeros(len(self.index.bigram_pairs), np.int64), np.empty(len(features), np.uint32)
-        keys.count(features, sizes)
-        posting_ptr = np.concatenate([[0], np.cumsum(sizes)])
-        one_each = np.arange(len(features) + 1)
-        keys.transpose(one_each, features, NO_VALUES, 0, posting_ptr[:-1].copy(), places, NO_VALUES)
-        self._bigram_postings = posting_ptr, places
-        # kernels number the weights of all kinds in one vector
-        return Steps(ptr, features + np.uint32(self.index.sizes[0]), self.index.bigram_pairs[features])
+    def _steps(self) -> Steps:
+        """Observed bigram features of the step into each token."""
+        index, incidence = self.index, self.design.bigrams
+        if not len(index.bigram_pairs):
+            none = np.empty(0, np.int64), np.empty(0, np.int32)
+            return Steps(*none, *none, 0)
+        ids = np.ascontiguousarray(incidence.ids, np.int32)
+        return Steps(incidence.ptr, ids, index.bigram_ptr, index.bigram_pairs, index.sizes[0])
 
     @property
     def memory(self) -> int:
@@ -121,14 +113,22 @@ class ChainCriterion(ABC):
         """What kernels score with; ``x`` are the weights in our precision, already in the scorer's table."""
         return Parameters(self.scorer.table, x, self.index.transitions(np.asarray(weights, np.float64)))
 
+    def exponentials(self, parameters: Parameters) -> Exponentials:
+        """exp of the label bigrams, as kernels in scaled probabilities read them."""
+        M, L = np.zeros((self.scorer.width, self.scorer.width), self.dtype), self.index.n_labels
+        with np.errstate(over="ignore"):
+            M[:L, :L] = np.exp(parameters.T)
+        return Exponentials(M, np.ascontiguousarray(M.T))
+
     def log_trigrams(self, weights: np.ndarray) -> np.ndarray:
         """Weights of label trigrams (L, L, L), or (0, L, L) in first order."""
         cube, L = self.index.trigrams(np.asarray(weights, np.float64)), self.index.n_labels
         return np.zeros((0, L, L)) if cube is None else cube
 
-    def filled(self, pairs: np.ndarray, triples: np.ndarray, X: np.ndarray) -> Residuals:
-        """The arrays that a pass over sentences fills; those of label n-grams belong to one thread."""
-        return Residuals(self.residuals, self.step_residuals, self.losses, self.unsafe, X, pairs, triples)
+    def filled(self, begin: int, pairs: np.ndarray, triples: np.ndarray, X: np.ndarray) -> Residuals:
+        """The arrays that a pass over the chunk from sentence ``begin`` on fills; those of n-grams are its own."""
+        steps = self._step_sums[self._chunk_of.get(begin, 0)] if self._step_sums.size else np.zeros(0)
+        return Residuals(self.residuals, steps, self.losses, self.unsafe, X, pairs, triples, self._curved)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient at ``weights``."""
@@ -140,20 +140,19 @@ class ChainCriterion(ABC):
         gradient = np.empty(self.n_features, self.dtype)
         unigram, bigram, pair, triple = self.index.split(gradient)
         self.scorer.gradient(self.residuals, unigram)
-        self._sum_steps(self.step_residuals, bigram)
+        bigram[:] = self._step_sums.sum(axis=0)
         pair[:] = pairs.reshape(-1)[self.index.pairs]
         triple[:] = triples.reshape(-1)[self.index.triples]
         return gradient
 
     def curvature(self, weights: np.ndarray) -> np.ndarray:
         """Σ p·(1 − p) of every feature, the diagonal of the Hessian without the links between tokens."""
-        pairs, triples = self.expected(*self._pass(weights))
+        pairs, triples = self.expected(*self._pass(weights, curved=True))
         gradient_kernels.curvature(self.design.offsets, self.instance, self.residuals)
         diagonal = np.empty(self.n_features, self.dtype)
         unigram, bigram, pair, triple = self.index.split(diagonal)
         self.scorer.gradient(self.residuals, unigram, squared=True)
-        p = np.minimum(np.abs(self.step_residuals), 1)  # as of tokens: |p − y|·(1 − |p − y|) = p·(1 − p)
-        self._sum_steps(p * (1 - p), bigram)
+        bigram[:] = self._step_sums.sum(axis=0)
         pair[:] = np.abs(pairs).reshape(-1)[self.index.pairs] / 2  # p·(1 − p) of few, large p
         triple[:] = np.abs(triples).reshape(-1)[self.index.triples] / 2
         return diagonal
@@ -162,12 +161,17 @@ class ChainCriterion(ABC):
         """Expected label bigrams and trigrams, or a guess of their size, from their residuals."""
         return pairs, triples
 
-    def _pass(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _pass(self, weights: np.ndarray, curved: bool = False) -> tuple[np.ndarray, np.ndarray]:
         self.evaluations += 1
         x = np.ascontiguousarray(weights, self.dtype)
         self.scorer.load(x)
-        self.step_residuals[:] = 0
+        self.clear_steps(curved)
         return self.residuals_of(weights, x)
+
+    def clear_steps(self, curved: bool = False) -> None:
+        """Begin to sum the gradient of steps' features, or, if ``curved``, their p·(1 − p)."""
+        self._curved = curved
+        self._step_sums[:] = 0
 
     @abstractmethod
     def residuals_of(self, weights: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,10 +179,3 @@ class ChainCriterion(ABC):
 
         ``x`` are the weights in this criterion's precision, already in the scorer's table.
         """
-
-    def _sum_steps(self, residuals: np.ndarray, out: np.ndarray) -> None:
-        """Sum the residuals of steps for every observed bigram feature."""
-        ptr, postings = self._bigram_postings
-        self.threads.map(
-            lambda b, e: gradient_kernels.sum_postings(b, e, ptr, postings, residuals, out), chunks_by_size(ptr)
-        )

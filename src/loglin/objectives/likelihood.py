@@ -14,7 +14,7 @@ import numpy as np
 from loglin.kernels import chain as kernels
 from loglin.kernels import local as local_kernels
 from loglin.kernels.independent import SQUARES, losses_and_slopes
-from loglin.kernels.sentences import Exponentials, Parameters
+from loglin.kernels.sentences import Parameters
 from loglin.kernels.whole import LIKELIHOOD, whole_sentences
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.decisions import HALF, TokenDecisions
@@ -108,7 +108,7 @@ class ConditionalLikelihood(ChainCriterion):
             return np.zeros((0, 0)), np.zeros((0, 0, 0))
         L, width = self.index.n_labels, self.scorer.width
         text, parameters = self.text, self.parameters(weights, x)
-        exponentials = self._exponentials(parameters)
+        exponentials = self.exponentials(parameters)
         rounded = parameters._replace(T=_logarithms(exponentials.M[:L, :L], parameters.T))
         log = self.log_trigrams(weights)
         second = new_trigrams(log, self.longest, width, self.dtype) if self.order == 2 else None
@@ -119,7 +119,7 @@ class ConditionalLikelihood(ChainCriterion):
             room = second and second._replace(
                 **{name: np.zeros_like(getattr(second, name)) for name in ("X", "A", "G")}
             )
-            kernels.posteriors(begin, end, text, rounded, exponentials, room, self.filled(XD, no_triples, X))
+            kernels.posteriors(begin, end, text, rounded, exponentials, room, self.filled(begin, XD, no_triples, X))
             return X, XD, room.X if room else no_triples
 
         pairs, triples = np.zeros((width, width)), np.zeros(log.shape)
@@ -173,19 +173,12 @@ class ConditionalLikelihood(ChainCriterion):
         both = [residual + given for residual, given in zip((pairs, triples), observed, strict=False)]
         return both[0], both[1] if self.order == 2 else triples
 
-    def _exponentials(self, parameters: Parameters) -> Exponentials:
-        x, L, width = parameters.weights, self.index.n_labels, self.scorer.width
-        M = np.zeros((width, width), self.dtype)
-        with np.errstate(over="ignore"):
-            M[:L, :L] = np.exp(parameters.T)
-            return Exponentials(M, np.ascontiguousarray(M.T), np.exp(x) if len(self.index.bigram_pairs) else x[:0])
-
     def step_marginals(self, weights: np.ndarray) -> np.ndarray:
         """p(y_t) of every token (tokens, labels) where every step is normalized by itself; first order."""
         x = np.ascontiguousarray(weights, self.dtype)
         self.scorer.load(x)
         text, parameters = self.text, self.parameters(weights, x)
-        exponentials, out = self._exponentials(parameters), np.zeros((self.design.n_tokens, self.index.n_labels))
+        exponentials, out = self.exponentials(parameters), np.zeros((self.design.n_tokens, self.index.n_labels))
         self.threads.map(
             lambda b, e: local_kernels.step_marginals(b, e, text, parameters, exponentials, out), self.chunks
         )
@@ -196,7 +189,7 @@ class ConditionalLikelihood(ChainCriterion):
     ) -> None:
         """Add the sentences that were not safe in scaled probabilities, in the log domain."""
         L = self.index.n_labels
-        out = self.filled(np.zeros((L, L)), np.zeros(trigrams.shape), np.zeros((0, 0), self.dtype))
+        out = self.filled(0, np.zeros((L, L)), np.zeros(trigrams.shape), np.zeros((0, 0), self.dtype))
         whole_sentences(LIKELIHOOD, sentences, self.text, parameters, trigrams, out)
         for size, total in zip((2, 3), (out.pairs, out.triples), strict=True):
             if size <= self.order + 1:  # both sides are in the totals, and what was given is subtracted already

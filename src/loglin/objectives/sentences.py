@@ -9,7 +9,7 @@ import numpy as np
 
 from loglin.kernels import one_pass
 from loglin.kernels import whole as kernels
-from loglin.kernels.sentences import Exponentials, Parameters
+from loglin.kernels.sentences import Parameters
 from loglin.objectives.chain import ChainCriterion
 from loglin.objectives.likelihood import ConditionalLikelihood
 
@@ -20,15 +20,6 @@ KINDS = {
     "one-neighbor": kernels.ONE_NEIGHBOR,
 }
 STEEPEST = 50.0  # losses e^l go on as straight lines above this l
-
-
-def exponentials_of(chain: ChainCriterion, parameters: Parameters) -> Exponentials:
-    """exp of the weights of steps, as kernels in scaled probabilities read them."""
-    L, width, x = chain.index.n_labels, chain.scorer.width, parameters.weights
-    M = np.zeros((width, width), chain.dtype)
-    with np.errstate(over="ignore"):
-        M[:L, :L] = np.exp(parameters.T)
-        return Exponentials(M, np.ascontiguousarray(M.T), np.exp(x) if len(chain.index.bigram_pairs) else x[:0])
 
 
 class WholeSentences(ChainCriterion):
@@ -44,7 +35,7 @@ class WholeSentences(ChainCriterion):
         L, X = self.index.n_labels, np.zeros((0, 0), self.dtype)
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-            out = self.filled(np.zeros((L, L)), np.zeros(trigrams.shape), X)
+            out = self.filled(begin, np.zeros((L, L)), np.zeros(trigrams.shape), X)
             kernels.whole_sentences(self.kind, np.arange(begin, end), text, parameters, trigrams, out)
             return out.pairs, out.triples
 
@@ -62,11 +53,11 @@ class LabelLikelihood(WholeSentences):
         if self.order == 2:
             return super().residuals_of(weights, x)
         text, parameters, L, width = self.text, self.parameters(weights, x), self.index.n_labels, self.scorer.width
-        exponentials, nothing = exponentials_of(self, parameters), np.zeros((0, L, L))
+        exponentials, nothing = self.exponentials(parameters), np.zeros((0, L, L))
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), self.dtype), np.zeros((width, width))
-            one_pass.label_likelihoods(begin, end, text, parameters, exponentials, self.filled(XD, nothing, X))
+            one_pass.label_likelihoods(begin, end, text, parameters, exponentials, self.filled(begin, XD, nothing, X))
             return X, XD
 
         pairs = np.zeros((width, width))
@@ -75,7 +66,7 @@ class LabelLikelihood(WholeSentences):
         pairs = pairs[:L, :L]
         careful = np.flatnonzero(self.unsafe)
         if len(careful):
-            out = self.filled(np.zeros((L, L)), nothing, np.zeros((0, 0), self.dtype))
+            out = self.filled(0, np.zeros((L, L)), nothing, np.zeros((0, 0), self.dtype))
             kernels.whole_sentences(self.kind, careful, text, parameters, nothing, out)
             pairs += out.pairs
         return pairs, nothing
@@ -148,14 +139,14 @@ class OfProbability:
         chain = self.likelihood
         chain.weigh(self.own)
         scaled = self.sharpness * np.asarray(weights)
-        chain.step_residuals[:] = 0
+        chain.clear_steps()
         parameters = _loaded(chain, scaled)
-        exponentials, text = exponentials_of(chain, parameters), chain.text
+        exponentials, text = chain.exponentials(parameters), chain.text
         L, width = chain.index.n_labels, chain.scorer.width
 
         def chunk(begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
             X, XD = np.zeros((width, width), chain.dtype), np.zeros((width, width))
-            out = chain.filled(XD, np.zeros((0, L, L)), X)
+            out = chain.filled(begin, XD, np.zeros((0, L, L)), X)
             one_pass.functions_of_probability(begin, end, text, parameters, exponentials, self.rises, STEEPEST, out)
             return X, XD
 

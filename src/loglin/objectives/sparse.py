@@ -64,8 +64,8 @@ class SparseLikelihood(ConditionalLikelihood):
     @property
     def bare(self) -> Sentences:
         """The sentences without features, which are in ``lists``."""
-        number, single = np.zeros(0, np.int64), np.zeros(0, self.dtype)
-        ids, none = np.zeros(0, np.uint32), Steps(number, np.zeros(0, np.uint32), np.zeros(0, np.int32))
+        number, nobody, single = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, self.dtype)
+        ids, none = np.zeros(0, np.uint32), Steps(number, nobody, number, nobody, 0)
         tokens = Tokens(number, ids, single, number, ids, np.zeros(0, np.uint16), single)
         return Sentences(
             self.design.offsets, self.longest, self.index.n_labels, tokens, none, self.labels, self.instance

@@ -98,6 +98,7 @@ class BasePosteriors(ChainCriterion):
         assert corpus is not None
         cuts = pairwise(self.design.offsets.tolist())
         self.residuals[:] = 0
+        summed = self.filled(0, pairs, second, pairs).steps
         for s, ((first, last), parts) in enumerate(zip(cuts, self.base.chain_parts(corpus), strict=True)):
             if last == first:
                 continue
@@ -108,7 +109,7 @@ class BasePosteriors(ChainCriterion):
             nodes, found = np.empty(scores.shape), np.empty((last - first - 1, L, L))
             scores = np.ascontiguousarray(scores)
             self.losses[s] = logspace.forward_backward(scores, steps, cube, nodes, found, second[: len(cube)])
-            add_residuals(first, L, self.bigrams, 1.0, nodes, found, self.residuals, pairs, self.step_residuals)
+            add_residuals(first, L, self.bigrams, 1.0, nodes, found, self.residuals, pairs, summed, False)
         return pairs, second
 
 
