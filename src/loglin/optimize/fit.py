@@ -24,6 +24,9 @@ from loglin.optimize.run import SINGLE_PRECISION_TOL, Make, Run
 from loglin.optimize.together import minimize_together
 
 NEAR_POWER, FAR_POWER = 0.7, 0.5  # of the Hessian's diagonal, after a warm start and elsewhere: features share tokens
+# Share of weights without a prior from which on steps are not scaled: many weights fit the data, and scaled steps find
+# those in which rare features weigh most (attachments 71 % right, unscaled 83; parts of speech 93.5 % and 94.9 %).
+FREE = 0.5
 FIRST_LOOK = 10  # iterations from far away, after which the Hessian's diagonal is guessed again
 SMALL = 10_000  # weights: where there are fewer, passes take no time, and tol is smaller in proportion
 FAR_TOL = 0.2  # where no bound is known, gains far from the optimum fall more slowly than a geometric series
@@ -110,7 +113,7 @@ def _minimize(
         if bound is None:
             tol = FAR_TOL * (tol if last else max(tol, SINGLE_PRECISION_TOL))
         scale = None
-        if run.scaled and diagonal is not None:
+        if run.scaled and diagonal is not None and np.mean(penalties.free) < FREE:
             scale = (diagonal**-power).astype(getattr(objective, "dtype", np.float64))
         how: dict[str, Any] = {
             "l1": penalties.l1,
