@@ -82,7 +82,7 @@ def test_scorers_by_name(monkeypatch):
         monkeypatch.setitem(_SCORERS, name, _SCORERS.get(name))
     matrix, classes = np.random.default_rng(0).random((30, 2)), [0, 1] * 15
     before = cross_val_score(MaxEnt(), matrix, classes, scoring="f1", cv=3)
-    register()
+    Tagger()
     register()  # twice is once
     assert cross_val_score(Tagger(**QUICK), X, Y, cv=3, scoring="f1").tolist() == expected_scores("f1")
     assert cross_val_score(MaxEnt(), matrix, classes, scoring="f1", cv=3).tolist() == before.tolist()

@@ -1,9 +1,7 @@
 """Scorers of taggers for scikit-learn: F1, precision and recall of entities, accuracies of tokens and sentences.
 
-cross_val_score(Tagger(), X, y, scoring=scorers["f1"])
-
-register()
 cross_val_score(Tagger(), X, y, scoring="f1")       by name; other estimators are scored as before
+cross_val_score(Tagger(), X, y, scoring=scorers["f1"])
 """
 
 from __future__ import annotations
@@ -58,7 +56,10 @@ scorers = {name: SequenceScorer(name) for name in FIELDS}
 
 
 def register() -> None:
-    """Let scikit-learn's names of scorers mean entities where a tagger is scored; all else is scored as before."""
+    """Let scikit-learn's names of scorers mean entities where a tagger is scored; all else is scored as before.
+
+    Taggers see to it when they are made, if scikit-learn's scorers are there by then.
+    """
     from sklearn.metrics import _scorer
 
     for name in FIELDS:

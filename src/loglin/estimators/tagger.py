@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -164,6 +165,10 @@ class Tagger(WithCriterion, FittedTagger):
         self.vector_scale = vector_scale
         self.embeddings = embeddings
         self.tokenizer = tokenizer
+        if "sklearn.metrics" in sys.modules:  # whose own "f1" would be NaN for lists of labels
+            from loglin.estimators.scoring import register
+
+            register()
 
     # ------------------------------------------------------------------ training
 
