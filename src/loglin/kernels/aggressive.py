@@ -67,7 +67,7 @@ def visit_token(token, y, p, text, known, learned, sums, delta, variance, how):
 @kernel(allocates=False)
 def visit_step(token, y, p, text, known, learned, sums, delta, variance, how):
     """Visit the features of the step into a token; y and p are (label before, label), right and predicted."""
-    ptr, ids, ends, pairs, base = text.steps
+    ptr, ids, ends, pairs, base = text.steps[:5]
     mode, rate, clock, gamma, found = how
     T = (learned.T, sums.T, delta.T, variance.T)
     weights = (learned.weights, sums.weights, delta.weights, variance.weights)

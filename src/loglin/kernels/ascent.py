@@ -55,7 +55,7 @@ class Dual(NamedTuple):
 
     tokens: np.ndarray  # (T or more, W) residuals of the tokens
     grams: np.ndarray  # (sentences, K) of the first K label bigrams and trigrams; the others follow their gradient
-    steps: np.ndarray  # (cells of Cells,) of label pairs where steps have features
+    steps: np.ndarray  # (cells of Steps,) of label pairs where steps have features
     gaps: np.ndarray  # (sentences,) float32, as of the last visit
     squares: np.ndarray  # (label bigrams and trigrams,) squared gradients met so far
 
@@ -237,8 +237,8 @@ def square_tokens(first, n, tokens, single, allowed, sums, r, row_base, weight_b
     return square, n_rows, n_weights
 
 
-@kernel("i8[] Sentences Known Single Cells Parameters Raw Exponentials Trigrams|none Dual float", T="F")
-def ascend(order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength):
+@kernel("i8[] Sentences Known Single Parameters Raw Exponentials Trigrams|none Dual float", T="F")
+def ascend(order, text, known, single, parameters, raw, exponentials, second, dual, strength):
     """Visit each sentence of ``order``; returns the losses met, and how many sentences were not safe to sum."""
     table, weights, L = parameters.table, parameters.weights, text.n_labels
     width = table.shape[1]
@@ -251,7 +251,7 @@ def ascend(order, text, known, single, cells, parameters, raw, exponentials, sec
     out = Residuals(r, np.zeros(0), np.zeros(0), np.zeros(0, np.bool_), X, XD, np.zeros((0, L, L)), False)
     exp_transitions(parameters.T, L, exponentials.M, exponentials.MT)
     return visit(
-        order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
+        order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
         delta, row, steps, out,
     )  # fmt: skip
 
@@ -281,7 +281,7 @@ def fetch(s, text, single, dual):
 
 @kernel(allocates=False)
 def visit(
-    order, text, known, single, cells, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
+    order, text, known, single, parameters, raw, exponentials, second, dual, strength, scratch, sums, grams,
     delta, row, steps, out,
 ):  # fmt: skip
     """``ascend`` in the room that was made for it."""
@@ -325,7 +325,7 @@ def visit(
         )
         row_base, weight_base = row_base + n_rows, weight_base + n_weights
         if per_token:
-            square += square_steps(first, n, text.steps, cells, dual.steps, scratch.B, steps)
+            square += square_steps(first, n, text.steps, dual.steps, scratch.B, steps)
         if n > 1:
             pair_differences(s, text, grams, exponentials.M, second is not None, weight, out, delta)
             if second is not None:
@@ -341,7 +341,7 @@ def visit(
             add_row(dual.tokens, first + t, share, r, t)
         if per_token:
             moved = share, rate, parameters.weights, raw.weights, raw.threshold
-            climb_steps(first, n, text.steps, cells, dual.steps, scratch.B, steps, *moved)
+            climb_steps(first, n, text.steps, dual.steps, scratch.B, steps, *moved)
         if n > 1:
             flat = parameters.T.reshape(-1), raw.T.reshape(-1), raw.threshold
             move_grams(s, grams.pairs, 0, flat, dual, rate, share, delta)

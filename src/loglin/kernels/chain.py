@@ -40,7 +40,8 @@ class Scratch(NamedTuple):
     c: np.ndarray  # (n,)
     masks: np.ndarray  # (n, L) bool
     S: np.ndarray  # (n·W, W), or (0, W) if all steps are alike
-    B: np.ndarray  # (n, L²) derivatives by label pairs, padded, or (0, L²)
+    B: np.ndarray  # (n, L²) scores of steps, then derivatives, by label pair, or (0, L²)
+    row: np.ndarray  # (L²,) padded, or empty
 
 
 @kernel
@@ -49,9 +50,10 @@ def new_scratch(text, like):
     longest, width = text.longest, like.shape[1]
     rows = np.zeros((4, longest, width), like.dtype)
     masks = np.zeros((longest, text.n_labels), np.bool_)
-    n_steps, n_pairs = longest if text.steps.ptr.shape[0] else 0, -(-(text.n_labels**2) // LANES) * LANES
+    n_steps, n_pairs = longest if text.steps.ptr.shape[0] else 0, text.n_labels**2
     S, B = np.zeros((n_steps * width, width), like.dtype), np.zeros((n_steps, n_pairs), like.dtype)
-    return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S, B)
+    row = np.zeros(-(-n_pairs // LANES) * LANES if n_steps else 0, like.dtype)
+    return Scratch(rows[0], rows[1], rows[2], rows[3], np.zeros(longest, like.dtype), masks, S, B, row)
 
 
 @kernel(fastmath=REORDER, allocates=False)
@@ -146,26 +148,39 @@ def step_matrices(first, n, text, parameters, M, scratch):
 
     Returns whether the scores are in the safe range, and the sum of those of gold labels.
     """
-    S, B, gold, n_labels, width = scratch.S, scratch.B, text.labels.gold, text.n_labels, M.shape[1]
+    S, B, row, steps, gold, L, width = (
+        scratch.S, scratch.B, scratch.row, text.steps, text.labels.gold, text.n_labels, M.shape[1],
+    )  # fmt: skip
     safe, right = True, 0.0
     for t in range(1, n):
-        for k in range(B.shape[1]):
-            B[t, k] = 0
-        add_scores(first + t, text.steps, parameters.weights, B, t)
+        for i in range(width):
+            for j in range(width):
+                S[t * width + i, j] = M[i, j]
+        begin, end = u8(steps.cell_ptr[first + t]), u8(steps.cell_ptr[first + t + 1])
         before, y = gold[first + t - 1], gold[first + t]
-        if before >= 0 and y >= 0:
-            one = B[t, before * n_labels + y]
+        certain = before >= 0 and y >= 0
+        if certain:
+            B[t, before * L + y] = 0
+        for c in range(begin, end):
+            B[t, u8(steps.cell_pairs[c])] = 0
+        add_scores(first + t, steps, parameters.weights, B, t)
+        if certain:
+            one = B[t, before * L + y]
             safe = safe and one > LEAST
             right += one
-        else:
-            for k in range(n_labels * n_labels):
-                safe = safe and B[t, k] > LEAST
-        safe = safe and exp_row(B, t, 0.0) < LIMIT
-        for i in range(n_labels):
-            for j in range(n_labels):
-                S[t * width + i, j] = M[i, j] * B[t, i * n_labels + j]
-        for k in range(B.shape[1]):
-            B[t, k] = 0
+        size = u8(0)
+        for c in range(begin, end):
+            row[size] = B[t, u8(steps.cell_pairs[c])]
+            safe = safe and (certain or row[size] > LEAST)
+            size += u8(1)
+        while size % u8(LANES):
+            row[size] = 0
+            size += u8(1)
+        safe = safe and (begin == end or exp_row(row[: np.int64(size)].reshape(1, np.int64(size)), 0, 0.0) < LIMIT)
+        for c in range(begin, end):
+            i, j = divmod(np.int64(steps.cell_pairs[c]), L)
+            S[t * width + i, j] *= row[c - begin]
+            B[t, u8(steps.cell_pairs[c])] = 0
     return safe, right
 
 
@@ -203,17 +218,18 @@ def gold_score(first, n, text, parameters):
 
 
 @kernel(inline=True)
-def add_step_residuals(n, n_labels, scratch, S, weight, out):
-    """Per-token transitions: B[t, pair] += weight·p(pair at t), and out.pairs their sums."""
-    a, b, c, B, X = scratch.a, scratch.b, scratch.c, scratch.B, out.pairs
+def add_step_residuals(first, n, text, scratch, S, weight, out):
+    """Per-token transitions: B[t, pair] += weight·p(pair at t), by cell, and out.pairs the sums of all pairs."""
+    a, b, c, B, X, L, steps = scratch.a, scratch.b, scratch.c, scratch.B, out.pairs, text.n_labels, text.steps
     for t in range(1, n):
         row, scale = t * S.shape[1], weight * c[t - 1]
-        for i in range(n_labels):
+        for i in range(L):
             v = a[t - 1, i] * scale
-            for j in range(n_labels):
-                p = v * S[row + i, j] * b[t, j]
-                X[i, j] += p
-                B[t, i * n_labels + j] += p
+            for j in range(L):
+                X[i, j] += v * S[row + i, j] * b[t, j]
+        for k in range(u8(steps.cell_ptr[first + t]), u8(steps.cell_ptr[first + t + 1])):
+            i, j = divmod(np.int64(steps.cell_pairs[k]), L)
+            B[t, u8(steps.cell_pairs[k])] += scale * a[t - 1, i] * S[row + i, j] * b[t, j]
 
 
 @kernel(inline=True)
@@ -238,12 +254,12 @@ def scaled_sums(first, n, text, S, MT, second, weight, e, scratch, r, out):
     per_token = text.steps.ptr.shape[0] > 0
     a, b, c = scratch.a, scratch.b, scratch.c
     if second is not None:
-        return second_order_sums(n, text.n_labels, S, per_token, weight, e, second, scratch, r, out)
+        return second_order_sums(first, n, text, S, per_token, weight, e, second, scratch, r, out)
     total = forward(n, e, S, per_token, a, c)
     if abs(total) < np.inf:
         backward(n, text.n_labels, e, S, MT, per_token, a, c, b, r)
         if per_token:
-            add_step_residuals(n, text.n_labels, scratch, S, weight, out)
+            add_step_residuals(first, n, text, scratch, S, weight, out)
         else:
             if weight != 1:
                 for t in range(n):

@@ -66,7 +66,7 @@ def functions_of_probability(begin, end, text, parameters, exponentials, rises, 
         weight = weight_of(s, text) * np.exp(min(loss, steepest) if rises else -loss)
         backward(n, text.n_labels, e, S, exponentials.MT, per_token, a, c, b, r)
         if per_token:
-            add_step_residuals(n, text.n_labels, scratch, S, weight, out)
+            add_step_residuals(first, n, text, scratch, S, weight, out)
         else:
             for t in range(n):
                 c[t] *= weight
@@ -115,8 +115,8 @@ def label_likelihoods(begin, end, text, parameters, exponentials, out):
         a, b, c = scratch.a, scratch.b, scratch.c
         if per_token:
             for alpha, beta in ((A, b), (a, B)):
-                room = Scratch(a, a, alpha, beta, c, scratch.masks, S, scratch.B)
-                add_step_residuals(n, text.n_labels, room, S, -weight, out)
+                room = Scratch(a, a, alpha, beta, c, scratch.masks, S, scratch.B, scratch.row)
+                add_step_residuals(first, n, text, room, S, -weight, out)
             spread_steps(first, n, text.steps, scratch.B, out.curved, out.steps)
         else:
             for t in range(n):

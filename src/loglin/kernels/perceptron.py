@@ -67,7 +67,7 @@ def change_token(token, y, p, now, tokens, allowed_bits, learned, sums):
 @kernel
 def change_step(token, y, p, now, steps, pair_number, learned, sums):
     """The features of the step into a token; y and p are (label before, label), the right ones and the predicted."""
-    ptr, ids, ends, pairs, base = steps
+    ptr, ids, ends, pairs, base = steps[:5]
     T, T_sum, weights, weights_sum = learned.T, sums.T, learned.weights, sums.weights
     if pair_number[y] >= 0:
         T[y] += 1

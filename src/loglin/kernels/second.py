@@ -120,27 +120,32 @@ def add_triples(n, L, A, c, G, H, weight, X):
 
 
 @kernel
-def add_pair_posteriors(n, L, e, M, per_token, A, G, H, weight, B, XD):
-    """Expected label bigrams p(a, b at t) for t ≥ 1: their sums, and B where steps have features."""
+def add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, B, XD):
+    """Expected label bigrams p(a, b at t) for t ≥ 1: their sums, and those of cells where steps have features."""
+    L, steps = text.n_labels, text.steps
     for t in range(1, n):
         for a in range(L):
             for b in range(L):
                 factor = e[t, b] * M[t * e.shape[1] * per_token + a, b]
                 if factor > 0:  # v = G / (e·M)
-                    p = weight * A[t * H + a, b] * G[t * H + a, b] / factor
-                    XD[a, b] += p
-                    if per_token:
-                        B[t, a * L + b] += p
+                    XD[a, b] += weight * A[t * H + a, b] * G[t * H + a, b] / factor
+        if per_token:
+            for k in range(steps.cell_ptr[first + t], steps.cell_ptr[first + t + 1]):
+                a, b = divmod(np.int64(steps.cell_pairs[k]), L)
+                factor = e[t, b] * M[t * e.shape[1] + a, b]
+                if factor > 0:
+                    B[t, steps.cell_pairs[k]] += weight * A[t * H + a, b] * G[t * H + a, b] / factor
 
 
 @kernel
-def second_order_sums(n, L, M, per_token, weight, e, second, scratch, r, out):
+def second_order_sums(first, n, text, M, per_token, weight, e, second, scratch, r, out):
     """As ``chain.scaled_sums`` for a chain of second order; expected label trigrams go into second.X."""
+    L = text.n_labels
     C, CT, A, G, c = second.C, second.CT, second.A, second.G, scratch.c
     H = C.shape[0] // L
     total = forward_pairs(n, L, e, M, per_token, C, A, c)
     if abs(total) < np.inf:
         backward_pairs(n, L, e, M, per_token, CT, H, A, c, G, r)
-        add_pair_posteriors(n, L, e, M, per_token, A, G, H, weight, scratch.B, out.pairs)
+        add_pair_posteriors(first, n, text, e, M, per_token, A, G, H, weight, scratch.B, out.pairs)
         add_triples(n, L, A, c, G, H, weight, second.X)
     return total

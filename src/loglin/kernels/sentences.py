@@ -25,7 +25,7 @@ class Tokens(NamedTuple):
     entry_values: np.ndarray  # as long as entry_ids, or empty
 
 
-@record("i8[] i4[] i8[] i4[] int")
+@record("i8[] i4[] i8[] i4[] int i8[] i4[]")
 class Steps(NamedTuple):
     """Observed bigram features of the step into every token (kernels/steps.py); all empty in a model without any."""
 
@@ -34,14 +34,8 @@ class Steps(NamedTuple):
     ends: np.ndarray  # (attributes + 1,) int64: attribute a has the features ends[a] … ends[a + 1] − 1
     pairs: np.ndarray  # (features,) int32: label before · L + label
     base: int  # number of the weight of feature 0
-
-
-@record("i8[] i4[]")
-class Cells(NamedTuple):
-    """The label pairs that some feature of the step into a token has."""
-
-    ptr: np.ndarray  # (T + 1,) int64
-    pairs: np.ndarray  # int32
+    cell_ptr: np.ndarray  # (T + 1,) int64: the step into token t has the cells cell_ptr[t] … cell_ptr[t + 1] − 1
+    cell_pairs: np.ndarray  # int32: the label pair of every cell, one that some feature of the step has
 
 
 @record("i8[] i8[] i4[] F[] i8[] i4[]")

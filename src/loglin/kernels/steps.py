@@ -4,8 +4,8 @@
     B[t, pair]                                         derivatives of the loss by these scores
     gradient[a, pair] = Σ_{t has a} B[t, pair]
 
-The weights of an attribute stand side by side, so that only attributes are listed for every token, and Z and B are room
-for one sentence. What dual ascent remembers of a step is listed by cell, a label pair that some attribute of it has.
+The weights of an attribute stand side by side, so that only attributes are listed for every token. Z and B share one
+room for the label pairs of a sentence, of which only cells are touched: pairs that some feature of the step has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ u8 = np.uint64
 @kernel(allocates=False)
 def add_scores(token, steps, weights, Z, t):
     """Z[t, pair] += the weights of the attributes of the step into a token."""
-    ptr, ids, ends, pairs, base = steps
+    ptr, ids, ends, pairs, base = steps[:5]
     for q in range(u8(ptr[token]), u8(ptr[token + 1])):
         a = u8(ids[q])
         for f in range(u8(ends[a]), u8(ends[a + u8(1)])):
@@ -33,12 +33,12 @@ def spread_steps(first, n, steps, B, curved, out):
 
     B = p − y for label pairs, and |p − y|·(1 − |p − y|) is p·(1 − p) for y = 0 and y = 1.
     """
-    ptr, ids, ends, pairs, _base = steps
+    ptr, ids, ends, pairs = steps[:4]
     for t in range(1, n):
         if curved:
-            for k in range(B.shape[1]):
-                size = min(abs(B[t, k]), 1)
-                B[t, k] = size * (1 - size)
+            for c in range(steps.cell_ptr[first + t], steps.cell_ptr[first + t + 1]):
+                size = min(abs(B[t, steps.cell_pairs[c]]), 1)
+                B[t, steps.cell_pairs[c]] = size * (1 - size)
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             a = u8(ids[q])
             for f in range(u8(ends[a]), u8(ends[a + u8(1)])):
@@ -48,7 +48,7 @@ def spread_steps(first, n, steps, B, curved, out):
 @kernel(allocates=False)
 def move_steps(first, n, steps, rate, B, weights):
     """Add rate·B[t, pair] to the weights of the features of the steps of a sentence."""
-    ptr, ids, ends, pairs, base = steps
+    ptr, ids, ends, pairs, base = steps[:5]
     for t in range(1, n):
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             a = u8(ids[q])
@@ -56,10 +56,9 @@ def move_steps(first, n, steps, rate, B, weights):
                 weights[u8(base) + f] += rate * B[u8(t), u8(pairs[f])]
 
 
-@kernel("i8[] Steps int i8[] i4[]")
-def list_cells(offsets, steps, n_pairs, cell_ptr, cell_pairs):
-    """List the label pairs below ``n_pairs`` that the attributes of every step have; without room, count them."""
-    ptr, ids, ends, pairs, _base = steps
+@kernel("i8[] i8[] i4[] i8[] i4[] int i8[] i4[]")
+def list_cells(offsets, ptr, ids, ends, pairs, n_pairs, cell_ptr, cell_pairs):
+    """List the cells of every step, label pairs being below ``n_pairs``; without room for them, count them."""
     met, n, fill = np.full(n_pairs, -1), 0, cell_pairs.shape[0] > 0
     for s in range(offsets.shape[0] - 1):
         for t in range(offsets[s], offsets[s + 1]):
@@ -77,16 +76,16 @@ def list_cells(offsets, steps, n_pairs, cell_ptr, cell_pairs):
 
 
 @kernel(allocates=False)
-def square_steps(first, n, steps, cells, remembered, B, summed):
+def square_steps(first, n, steps, remembered, B, summed):
     """B = δ = residual − what is remembered, by cell; ‖δ‖² of the weights of a sentence, with δ summed by feature.
 
     ``summed`` (features of steps,) is zero before, and after ``climb_steps``.
     """
-    ptr, ids, ends, pairs, _base = steps
+    ptr, ids, ends, pairs = steps[:4]
     square = 0.0
     for t in range(1, n):
-        for c in range(cells.ptr[first + t], cells.ptr[first + t + 1]):
-            B[t, cells.pairs[c]] -= remembered[c]
+        for c in range(steps.cell_ptr[first + t], steps.cell_ptr[first + t + 1]):
+            B[t, steps.cell_pairs[c]] -= remembered[c]
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             a = u8(ids[q])
             for f in range(u8(ends[a]), u8(ends[a + u8(1)])):
@@ -100,9 +99,9 @@ def square_steps(first, n, steps, cells, remembered, B, summed):
 
 
 @kernel(allocates=False)
-def climb_steps(first, n, steps, cells, remembered, B, summed, share, rate, weights, raw, threshold):
+def climb_steps(first, n, steps, remembered, B, summed, share, rate, weights, raw, threshold):
     """Move the weights by rate·δ and what is remembered by share·δ; ``raw`` are those before they are cut, or empty."""
-    ptr, ids, ends, _pairs, base = steps
+    ptr, ids, ends, _pairs, base = steps[:5]
     for t in range(1, n):
         for q in range(u8(ptr[first + t]), u8(ptr[first + t + 1])):
             a = u8(ids[q])
@@ -114,8 +113,8 @@ def climb_steps(first, n, steps, cells, remembered, B, summed, share, rate, weig
                     weights[u8(base) + f] = cut(raw[u8(base) + f], threshold)
                 else:
                     weights[u8(base) + f] += moved
-        for c in range(cells.ptr[first + t], cells.ptr[first + t + 1]):
-            remembered[c] += share * B[t, cells.pairs[c]]
+        for c in range(steps.cell_ptr[first + t], steps.cell_ptr[first + t + 1]):
+            remembered[c] += share * B[t, steps.cell_pairs[c]]
 
 
 @kernel

@@ -18,6 +18,7 @@ from loglin.features.index import FeatureIndex
 from loglin.features.scoring import Scorer
 from loglin.kernels import gradient as gradient_kernels
 from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps
+from loglin.kernels.steps import list_cells
 from loglin.threads import CHUNKS, Threads, chunks_by_size
 
 ROOM_FOR_STEPS, FEWEST_CHUNKS = 1 << 24, 4  # gradients of steps' features, which every chunk of the text sums by itself
@@ -74,9 +75,14 @@ class ChainCriterion(ABC):
         index, incidence = self.index, self.design.bigrams
         if not len(index.bigram_pairs):
             none = np.empty(0, np.int64), np.empty(0, np.int32)
-            return Steps(*none, *none, 0)
-        ids = np.ascontiguousarray(incidence.ids, np.int32)
-        return Steps(incidence.ptr, ids, index.bigram_ptr, index.bigram_pairs, index.sizes[0])
+            return Steps(*none, *none, 0, *none)
+        ids, n_pairs = np.ascontiguousarray(incidence.ids, np.int32), index.n_labels**2
+        lists = (incidence.ptr, ids, index.bigram_ptr, index.bigram_pairs)
+        ptr, pairs = np.zeros(self.design.n_tokens + 1, np.int64), np.zeros(0, np.int32)
+        list_cells(self.design.offsets, *lists, n_pairs, ptr, pairs)
+        pairs = np.zeros(ptr[-1], np.int32)
+        list_cells(self.design.offsets, *lists, n_pairs, ptr, pairs)
+        return Steps(*lists, index.sizes[0], ptr, pairs)
 
     @property
     def memory(self) -> int:

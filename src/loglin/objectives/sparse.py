@@ -65,7 +65,7 @@ class SparseLikelihood(ConditionalLikelihood):
     def bare(self) -> Sentences:
         """The sentences without features, which are in ``lists``."""
         number, nobody, single = np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, self.dtype)
-        ids, none = np.zeros(0, np.uint32), Steps(number, nobody, number, nobody, 0)
+        ids, none = np.zeros(0, np.uint32), Steps(number, nobody, number, nobody, 0, number, nobody)
         tokens = Tokens(number, ids, single, number, ids, np.zeros(0, np.uint16), single)
         return Sentences(
             self.design.offsets, self.longest, self.index.n_labels, tokens, none, self.labels, self.instance

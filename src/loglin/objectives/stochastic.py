@@ -20,8 +20,7 @@ from loglin.kernels.ascent import Dual, Raw, Single, ascend, count_single, put_s
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
 from loglin.kernels.second import lay_out
-from loglin.kernels.sentences import Cells, Exponentials, Parameters, Sentences, Trigrams
-from loglin.kernels.steps import list_cells
+from loglin.kernels.sentences import Exponentials, Parameters, Sentences, Trigrams
 from loglin.kernels.vectors import dot
 from loglin.optimize.checkpoint import Stage
 from loglin.optimize.penalties import shortest
@@ -257,11 +256,10 @@ class StochasticLearner:
         known = self.known._replace(pairs=self._by_frequency())
         residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
         residuals[:] = 0
-        cells = self._cells()
         dual = Dual(
             residuals,
             np.zeros((design.n_sentences, kept), self.dtype),
-            np.zeros(len(cells.pairs), self.dtype),
+            np.zeros(len(self.text.steps.cell_pairs), self.dtype),
             np.full(design.n_sentences, np.inf, np.float32),
             np.zeros(grams, self.dtype),
         )
@@ -286,9 +284,7 @@ class StochasticLearner:
             if number >= FULL_ROUNDS and number % EVERY:
                 order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
             visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
-            loss, _ = ascend(
-                visits, text, known, single, cells, self.parameters, raw, exponentials, second, dual, strength
-            )
+            loss, _ = ascend(visits, text, known, single, self.parameters, raw, exponentials, second, dual, strength)
             visited += lengths[order].sum() / design.n_tokens
             number += 1
             report(number, loss)
@@ -311,16 +307,6 @@ class StochasticLearner:
             len(self.index.pairs)
         )
         return numbers.reshape(L, L)
-
-    def _cells(self) -> Cells:
-        """The label pairs that some feature of the step into each token has."""
-        steps, offsets, L = self.text.steps, self.criterion.design.offsets, self.index.n_labels
-        cells = Cells(np.zeros(self.criterion.design.n_tokens + 1, np.int64), np.zeros(0, np.int32))
-        if len(steps.ptr):
-            list_cells(offsets, steps, L * L, *cells)
-            cells = cells._replace(pairs=np.zeros(cells.ptr[-1], np.int32))
-            list_cells(offsets, steps, L * L, *cells)
-        return cells
 
     def _single(self) -> Single:
         """Put the features of every token first that occur once in its sentence, and return where they end."""
