@@ -184,9 +184,9 @@ def test_the_tree_of_sums_is_the_same_on_workers():
         for _ in range(n):
             places = np.flatnonzero(rng.random(40) < 0.5).astype(np.uint32)
             parts.append(Sums(rng.normal(), places, rng.normal(size=len(places)) * 10.0 ** rng.integers(-9, 9)))
-        here, level = total(parts, 40), parts
+        here, level, fan = total(parts, 40), parts, sums.GROUP
         while len(level) > 1:
-            level = [distributed._added(level[i : i + sums.FAN], 40) for i in range(0, len(level), sums.FAN)]
+            level, fan = [distributed._added(level[i : i + fan], 40) for i in range(0, len(level), fan)], sums.FAN
         there = total(level, 40)
         assert here.value == there.value
         assert np.array_equal(here.numbers, there.numbers)

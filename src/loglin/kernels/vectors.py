@@ -77,3 +77,13 @@ def add_ridge(l2, w, gradient):
             gradient[i] += v
             total += v * w[i]
     return 0.5 * total
+
+
+@kernel("const u4[] const F[] f8[] b1[]")
+def add_at(places, numbers, total, seen):
+    """total[places] += numbers, and seen[places] = True unless ``seen`` is empty; no place is there twice."""
+    for i in range(places.shape[0]):
+        total[places[i]] += numbers[i]
+    if seen.shape[0]:
+        for i in range(places.shape[0]):
+            seen[places[i]] = True

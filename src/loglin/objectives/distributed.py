@@ -1,6 +1,6 @@
 """Parts computed by the workers of Dask: weights out, summed gradients back.
 
-    weights ──► workers ──► Sums of each part ──► FAN of them added on a worker ──► … ──► one sum here
+    weights ──► workers ──► Sums of GROUP parts ──► FAN of them added on a worker ──► … ──► one sum here
 
 A worker is shown the file of a part in the work folder, which all machines must see, and keeps nothing of its own: when
 one dies, Dask gives its parts to others. All sums are made in the order of the parts, so that the number of workers,
@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import itertools
 import platform
+import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from loglin.errors import LoglinError
-from loglin.objectives.sums import FAN, StoredFile, Sums, Total, total
+from loglin.objectives.sums import FAN, GROUP, StoredFile, Sums, Total, total
 
 ANSWER = 10  # seconds in which a scheduler must answer
 PATIENCE, GONE = 10, 180  # seconds between looks for workers; seconds without any after which training is given up
+LEAST = 2  # groups for every worker, from which on a group is one task
 DENSE = 1.5  # times the features of a sum, from which on numbers for all of them are fewer bytes than with their places
 DEATHS = 100  # of workers while they have the same part, before training is given up
 NEEDED = "the package distributed is needed; install loglin[distributed]"
@@ -44,11 +46,16 @@ class Workers:
 
     def total(self, function: Callable[[StoredFile, np.ndarray], Sums], files: Sequence, weights: np.ndarray) -> Total:
         given = self._submit(np.asarray, weights)  # a task, not scattered data: it is made again if its worker dies
-        level = self._of_parts(function, files, given)
-        while len(level) > 1:
-            level = [self._submit(_added, level[i : i + FAN], len(weights)) for i in range(0, len(level), FAN)]
-        found = self._result(level[0])
         workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+        groups = [files[i : i + GROUP] for i in range(0, len(files), GROUP)]
+        if len(groups) >= LEAST * workers:  # one task each, with nothing to be sent between its parts
+            level, fan = self._of_parts(_summed, groups, function, given), FAN
+        else:
+            level, fan = self._of_parts(function, files, given), GROUP
+        while len(level) > 1:
+            level = [self._submit(_added, level[i : i + fan], len(weights)) for i in range(0, len(level), fan)]
+            fan = FAN
+        found = self._result(level[0])
         places = 0 if isinstance(found.places, slice) else found.places.nbytes
         self.moved += workers * weights.nbytes + places + found.numbers.nbytes
         return total([found], len(weights))
@@ -97,14 +104,32 @@ class Workers:
             raise LoglinError(f"the connection to the scheduler is lost ({error}); start it, and train again") from None
 
 
-def _added(group: list[Sums], n_features: int) -> Sums:
-    found, seen = total(group, n_features), np.zeros(n_features, bool)
+def _summed(
+    files: Sequence[StoredFile], function: Callable[[StoredFile, np.ndarray], Sums], weights: np.ndarray
+) -> Sums:
+    """The sum of the parts of a group."""
+    return _added((function(file, weights) for file in files), len(weights))
+
+
+def _added(group: Iterable[Sums], n_features: int) -> Sums:
+    """The sum of a group, in room that the next one finds zero again: new memory would take as long as the sum."""
+    numbers, seen = _rooms.__dict__.pop(str(n_features), None) or (np.zeros(n_features), np.zeros(n_features, bool))
+    value = 0.0
     for sums in group:
-        seen[sums.places] = True
+        value += sums.value
+        sums.add_to(numbers, seen)
     if DENSE * np.count_nonzero(seen) > n_features:
-        return Sums(found.value, slice(None), found.numbers)
-    places = np.flatnonzero(seen).astype(np.uint32)
-    return Sums(found.value, places, found.numbers[places])
+        found = Sums(value, slice(None), numbers.copy())
+        numbers[:], seen[:] = 0.0, False
+    else:
+        places = np.flatnonzero(seen).astype(np.uint32)
+        found = Sums(value, places, numbers[places])
+        numbers[places], seen[places] = 0.0, False
+    _rooms.__dict__[str(n_features)] = numbers, seen
+    return found
+
+
+_rooms = threading.local()  # by number of features
 
 
 def versions() -> dict[str, str]:

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from loglin.corpus.stored import StoredFile, read_ahead
+from loglin.kernels.vectors import add_at
 from loglin.optimize.objective import HasCurvature, HasLearner
 from loglin.optimize.rows import Room
 
-FAN = 16  # parts, or sums, that are added to a sum of the next level
+GROUP, FAN = 4, 16  # neighboring parts that are added first, and sums that are added to one of the next level
 
 
 class Sums(NamedTuple):
@@ -29,6 +30,20 @@ class Sums(NamedTuple):
     value: float
     places: np.ndarray | slice  # (k,) uint32, of the features; slice(None): all
     numbers: np.ndarray  # (k,)
+
+    def add_to(self, total: np.ndarray, seen: np.ndarray) -> None:
+        """Add the numbers to ``total`` (features,), and mark their places in ``seen`` unless that is empty."""
+        if isinstance(self.places, slice):
+            total += self.numbers
+            seen[:] = True
+        else:
+            aligned = (
+                np.require(array, requirements=("C", "A")) for array in (self.places, self.numbers)
+            )  # off the wire
+            add_at(*aligned, total, seen)
+
+
+_NOBODY = np.zeros(0, bool)
 
 
 class Total:
@@ -39,7 +54,7 @@ class Total:
 
     def add(self, sums: Sums) -> None:
         self.value += sums.value
-        self.numbers[sums.places] += sums.numbers
+        sums.add_to(self.numbers, _NOBODY)
         self.added += 1
 
     def clear(self) -> None:
@@ -53,12 +68,12 @@ class Total:
 
 
 def total(sums: Iterable[Sums], n_features: int) -> Total:
-    """The sum of parts that come in their order, by the tree in which every FAN of them are added first."""
+    """The sum of parts that come in their order, by the tree in which every GROUP of them are added first."""
     levels = [Total(n_features)]
     for part in sums:
         levels[0].add(part)
         k = 0
-        while levels[k].added == FAN:
+        while levels[k].added == (FAN if k else GROUP):
             if k + 1 == len(levels):
                 levels.append(Total(n_features))
             levels[k + 1].add_all(levels[k])
