@@ -62,8 +62,8 @@ def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual, c
 
     If ``curved``, the latter get pairs·(1 − pairs).
     """
-    n_steps = pairs.shape[0]
-    B = np.zeros((n_steps + 1, n_labels * n_labels))
+    n_steps, per_token = pairs.shape[0], steps.ptr.shape[0] > 0
+    B = np.zeros((n_steps + 1 if per_token else 0, n_labels * n_labels))
     for t in range(nodes.shape[0]):
         for j in range(n_labels):
             R[first + t, j] += sign * nodes[t, j]
@@ -71,6 +71,7 @@ def add_residuals(first, n_labels, steps, sign, nodes, pairs, R, XD, residual, c
         for i in range(n_labels):
             for j in range(n_labels):
                 XD[i, j] += sign * pairs[t, i, j]
-                B[t + 1, i * n_labels + j] = sign * pairs[t, i, j]
-    if steps.ptr.shape[0]:
+                if per_token:
+                    B[t + 1, i * n_labels + j] = sign * pairs[t, i, j]
+    if per_token:
         spread_steps(first, n_steps + 1, steps, B, curved, residual)

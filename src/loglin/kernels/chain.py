@@ -5,7 +5,7 @@
     b  (n, W)    e·β, rescaled, so that p(y_t = i, y_{t+1} = j) = c[t]·a[t, i]·M[i, j]·b[t+1, j]
     r  (n, W)    p(y_t = j), later minus what was observed
     S  (K, W)    exp(transition), padded with zeros: K = W, the same for every step, or n·W, one per token
-    B  (n, W²)   where steps have features, the derivatives of the loss by their scores
+    B  (n, L²)   where steps have features, their scores by label pair, then the derivatives of the loss by them
 
 Scores are shifted by the gold label's score where there is one label, else by the best allowed one, so
 that log Z − gold is a sum of small numbers and float32 is enough. Where a shifted score leaves the
