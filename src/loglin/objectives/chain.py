@@ -22,7 +22,8 @@ from loglin.kernels.steps import list_cells
 from loglin.threads import CHUNKS, Threads, chunks_by_size
 
 ROOM_FOR_STEPS, FEWEST_CHUNKS = 1 << 24, 4  # gradients of steps' features, which every chunk of the text sums by itself
-MOST_MEMORY, ROOM_FOR_MEMORY = 200, 1 << 24  # steps of L-BFGS, and numbers of a weight's size that they may take
+MOST_MEMORY = 200  # steps of L-BFGS
+OF_VECTORS, OF_VALUES = 1 << 24, 1 << 21  # weights times steps that are worth their time beside a pass
 
 
 class ChainCriterion(ABC):
@@ -89,10 +90,11 @@ class ChainCriterion(ABC):
         """How many steps L-BFGS should remember at least: many of few weights, where attributes are numbers.
 
         Numbers depend on each other as zeros and ones hardly do. On 384 dimensions of 3,000 sentences 8, 20, 50 and 200
-        steps take 365, 261, 150 and 114 iterations; with a template beside, 8 and 100 take 191 and 105.
+        steps take 365, 261, 150 and 114 iterations; with a template beside, 8 and 100 take 191 and 105. Of sparse values with
+        many weights it takes more time than it saves (52 classes of Reuters: 2.7 s with 10, 3.2 with 36).
         """
-        numbers = bool(self.design.tokens.values.size or self.design.vectors)
-        return min(ROOM_FOR_MEMORY // max(self.n_features, 1), MOST_MEMORY) if numbers else 0
+        room = OF_VECTORS if self.design.vectors else OF_VALUES if self.design.tokens.values.size else 0
+        return min(room // max(self.n_features, 1), MOST_MEMORY)
 
     def magnitudes(self) -> np.ndarray | None:
         """The largest |value| of every feature's attribute: (features,); None if all values are 1."""
