@@ -90,8 +90,8 @@ class ChainCriterion(ABC):
         """How many steps L-BFGS should remember at least: many of few weights, where attributes are numbers.
 
         Numbers depend on each other as zeros and ones hardly do. On 384 dimensions of 3,000 sentences 8, 20, 50 and 200
-        steps take 365, 261, 150 and 114 iterations; with a template beside, 8 and 100 take 191 and 105. Of sparse values with
-        many weights it takes more time than it saves (52 classes of Reuters: 2.7 s with 10, 3.2 with 36).
+        steps take 365, 261, 150 and 114 iterations; with a template beside, 8 and 100 take 191 and 105. Of sparse
+        values with many weights it takes more time than it saves (52 classes of Reuters: 2.7 s with 10, 3.2 with 36).
         """
         room = OF_VECTORS if self.design.vectors else OF_VALUES if self.design.tokens.values.size else 0
         return min(room // max(self.n_features, 1), MOST_MEMORY)
