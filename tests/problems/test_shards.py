@@ -6,6 +6,7 @@ import gzip
 import os
 import random
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -172,6 +173,37 @@ def test_workers_give_the_same_bits_whoever_dies(data, small):
             assert 1 <= model.record["workers"] <= n
             assert model.record["bytes_moved"] > 0
             assert bool(kills) == (n == 2)
+
+
+@pytest.mark.full
+def test_workers_killed_while_they_start_come_back(data, small):
+    """Dask closes a worker's place for ever if none is in it 15 seconds after a death, unless it is told otherwise."""
+    pytest.importorskip("distributed")
+    folder, _ = data
+    here = Tagger(template=TEMPLATE, tol=1e-9).fit(f"{folder}/data/*", work_dir=folder / "w").model_
+    deaths, began = 0, time.monotonic()
+    with distributed.connected(workers=2) as client:
+        while time.monotonic() - began < 40:
+            nannies = client.cluster.workers.values()
+            pids = [nanny.pid for nanny in nannies if nanny.pid]
+            if pids:
+                os.kill(random.choice(pids), signal.SIGKILL)
+                deaths += 1
+            time.sleep(random.uniform(0.1, 1.5))
+        assert deaths > 20
+        client.wait_for_workers(2, timeout=60)
+        tagger = Tagger(template=TEMPLATE, tol=1e-9).fit(f"{folder}/data/*", work_dir=folder / "w", client=client)
+    assert np.array_equal(tagger.model_.weights, here.weights)
+
+
+def test_workers_that_do_not_start(monkeypatch):
+    dask_distributed = pytest.importorskip("distributed")
+
+    def fails(**how):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(dask_distributed, "LocalCluster", fails)
+    refused_with_remedy(distributed.connected(workers=2).__enter__, "the workers did not start")
 
 
 # ---------------------------------------------------------------------- parts

@@ -179,17 +179,17 @@ def connected(scheduler: str | None = None, workers: int | None = None) -> Itera
         with client:
             yield client
         return
-    settings = {"distributed.scheduler.allowed-failures": DEATHS, "distributed.admin.tick.interval": "1h"}
-    with (
-        dask.config.set(settings),
-        LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            memory_limit=0,
-            silence_logs=50,
-        ) as cluster,
-        Client(cluster, set_as_default=False, direct_to_workers=True) as client,
-    ):
-        yield client
+    settings = {
+        "distributed.scheduler.allowed-failures": DEATHS,
+        "distributed.admin.tick.interval": "1h",
+        # so long after a death Dask closes the place of a worker for ever, if none is in it at that very moment
+        "distributed.deploy.lost-worker-timeout": "1000h",
+    }
+    how = {"threads_per_worker": 1, "processes": True, "dashboard_address": None, "memory_limit": 0}
+    with dask.config.set(settings):
+        try:
+            cluster = LocalCluster(n_workers=workers, silence_logs=50, **how)
+        except (RuntimeError, OSError) as error:
+            raise LoglinError(f"the workers did not start ({error}); see that there is memory, and try again") from None
+        with cluster, Client(cluster, set_as_default=False, direct_to_workers=True) as client:
+            yield client
