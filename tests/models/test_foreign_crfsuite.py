@@ -55,7 +55,10 @@ def opened(path):
 
 def test_labels_and_marginals_are_the_peers(model):
     peer, ours, texts = opened(model), Tagger.from_model(foreign.load(model)), sentences(300, 2)
-    assert ours.predict(texts) == [peer.tag(sentence) for sentence in texts]
+    for sentence, found in zip(texts, ours.predict(texts), strict=True):
+        best = peer.tag(sentence)
+        if found != best:  # CRFsuite draws from rand(), and some of the models that it learns have ties
+            assert peer.probability(found) == pytest.approx(peer.probability(best), rel=1e-12)
     for sentence in texts[:40]:
         peer.set(sentence)
         expected = [[peer.marginal(label, t) for label in ours.classes_] for t in range(len(sentence))]

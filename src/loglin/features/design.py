@@ -69,10 +69,17 @@ class Incidence:
 
     def select(self, lists: np.ndarray) -> Incidence:
         """The chosen lists, in the order given."""
-        lengths = np.diff(self.ptr)[lists]
-        ptr = np.concatenate([[0], np.cumsum(lengths)])
-        place = np.repeat(self.ptr[lists] - ptr[:-1], lengths) + np.arange(ptr[-1])
-        return Incidence(ptr, self.ids[place], self.values[place] if self.values.size else NO_VALUES)
+        ptr = np.concatenate([[0], np.cumsum(np.diff(self.ptr)[lists])])
+        found = Incidence(ptr, np.empty(ptr[-1], np.int32), np.empty(ptr[-1] if self.values.size else 0))
+        self.copy_into(lists, ptr, found)
+        return found
+
+    def copy_into(self, lists: np.ndarray, starts: np.ndarray, there: Incidence) -> None:
+        """Put the chosen lists where they begin in the arrays of ``there``, whose values are 1 already."""
+        ptr, which = np.ascontiguousarray(self.ptr, np.int64), np.ascontiguousarray(lists, np.int64)
+        kernels.copy_lists(ptr, np.ascontiguousarray(self.ids, np.int32), which, starts, there.ids)
+        if self.values.size:
+            kernels.copy_lists(ptr, np.ascontiguousarray(self.values, np.float64), which, starts, there.values)
 
     def counts(self, size: int) -> np.ndarray:
         """How many entries each of ``size`` attributes has."""
@@ -84,17 +91,13 @@ class Incidence:
         """The lists of both, those of ``other`` behind these, token by token."""
         if not len(other.ids):
             return self
-        ptr = self.ptr + other.ptr
-        ids = np.empty(len(self.ids) + len(other.ids), np.int32)
+        size = len(self.ids) + len(other.ids)
         weighted = bool(self.values.size or other.values.size)
-        values = np.ones(len(ids)) if weighted else NO_VALUES
-        for part, start in ((self, ptr[:-1]), (other, ptr[:-1] + np.diff(self.ptr))):
-            lengths = np.diff(part.ptr)
-            place = np.repeat(start - part.ptr[:-1], lengths) + np.arange(len(part.ids))
-            ids[place] = part.ids
-            if part.values.size:
-                values[place] = part.values
-        return Incidence(ptr, ids, values)
+        found = Incidence(self.ptr + other.ptr, np.empty(size, np.int32), np.ones(size) if weighted else NO_VALUES)
+        everything = np.arange(self.n_lists)
+        self.copy_into(everything, found.ptr, found)
+        other.copy_into(everything, found.ptr + np.append(np.diff(self.ptr), 0), found)
+        return found
 
 
 @dataclass
@@ -155,6 +158,12 @@ class Design:
     def n_sentences(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def n_heads(self) -> int:
+        """How many heads there are, with the vectors that several tokens share."""
+        heads = self.heads.attributes.n_lists if self.heads else 0
+        return heads + sum(len(v.rows) for v in self.vectors if v.of_token is not None)
+
     def unfolded(self) -> Incidence:
         """Attributes of every token, those of its heads and the dimensions of its vectors included."""
         lists = self._unfolded_heads()
@@ -171,9 +180,8 @@ class Design:
         kernels.unfold(*lists, ptr, np.empty(0, np.int32))
         ids = np.empty(ptr[-1], np.int32)
         kernels.unfold(*lists, ptr, ids)
-        values = tokens.values
-        if values.size:  # heads have none, which means 1
-            values = np.ones(len(ids))
-            lengths = np.diff(tokens.ptr)
-            values[np.repeat(ptr[:-1] - tokens.ptr[:-1], lengths) + np.arange(len(tokens.ids))] = tokens.values
-        return Incidence(ptr, ids, values)
+        found = Incidence(ptr, ids)
+        if tokens.values.size:  # heads have none, which means 1
+            found.values = np.ones(len(ids))
+            tokens.copy_into(np.arange(self.n_tokens), ptr, found)
+        return found

@@ -254,6 +254,15 @@ def drop_unknown(ptr, ids, values, new_ptr, new_ids, new_values):
         new_ptr[t + u8(1)] = k
 
 
+@kernel("const i8[] const K[] const i8[] i8[] K[]", K="i4 f8")
+def copy_lists(ptr, numbers, which, starts, out):
+    """out[starts[i]:] = the list number which[i]."""
+    for i in range(which.shape[0]):
+        begin, size, start = ptr[which[i]], ptr[which[i] + 1] - ptr[which[i]], starts[i]
+        for q in range(size):
+            out[start + q] = numbers[begin + q]
+
+
 @kernel("i8[] i4[] i4[,] i8[] i4[] i8[] i4[]")
 def unfold(ptr, ids, heads, head_ptr, head_ids, out_ptr, out_ids):
     """Lists of tokens with the attributes of their heads appended; out_ids of size 0: only count."""

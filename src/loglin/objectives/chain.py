@@ -17,7 +17,8 @@ from loglin.features.design import Design
 from loglin.features.index import FeatureIndex
 from loglin.features.scoring import Scorer
 from loglin.kernels import gradient as gradient_kernels
-from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps
+from loglin.kernels.rows import padded
+from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps, Tokens
 from loglin.kernels.steps import list_cells
 from loglin.threads import CHUNKS, Threads, chunks_by_size
 
@@ -65,7 +66,7 @@ class ChainCriterion(ABC):
     @cached_property
     def residuals(self) -> np.ndarray:
         """Of every token, then of every head: (tokens + heads, width)."""
-        return np.zeros((self.design.n_tokens + self.scorer.n_heads, self.scorer.width), self.dtype)
+        return np.zeros((self.design.n_tokens + self.design.n_heads, padded(self.index.n_labels)), self.dtype)
 
     def prepare(self) -> None:
         """Make what every pass reads, before the objective is stored."""
@@ -114,7 +115,11 @@ class ChainCriterion(ABC):
     @property
     def text(self) -> Sentences:
         """The sentences as kernels read them."""
-        lists = (self.scorer.tokens, self.bigrams, self.labels, self.instance)
+        return self.text_of(self.scorer.tokens)
+
+    def text_of(self, tokens: Tokens) -> Sentences:
+        """The same with the features of ``tokens``."""
+        lists = (tokens, self.bigrams, self.labels, self.instance)
         return Sentences(self.design.offsets, self.longest, self.index.n_labels, *lists)
 
     def parameters(self, weights: np.ndarray, x: np.ndarray) -> Parameters:

@@ -134,7 +134,7 @@ class LocalLikelihood:
         self.index, self.n_features, self.dtype = index, index.n_features, np.dtype(dtype)
         self._design, self._instances = design, instances
         self._groups: list[_Runs] = []
-        self._lists: list[Incidence] = []
+        self._lists: list[Incidence] = []  # of every instance, until they are joined
         self._n_attributes = design.n_attributes
         self._beside(-1)
         if instances.behind is not None:
@@ -146,6 +146,7 @@ class LocalLikelihood:
         self.model = self._likelihood(cuts)
         tied = np.concatenate([np.arange(index.sizes[0]), *(g.features for g in self._groups)])
         self.tied = None if instances.behind is None else tied  # the weight of every local feature
+        del self._instances  # as large as what was made of them
 
     def _cuts(self, n: int, weights: np.ndarray) -> np.ndarray:
         """Where sentences of instances begin: those of the text, then GROUP instances of the same weight."""
@@ -273,7 +274,8 @@ class LocalLikelihood:
         kernels.neighbor_runs(*arguments, ptr, np.empty(0, np.int32))
         ids = np.empty(ptr[-1], np.int32)
         kernels.neighbor_runs(*arguments, ptr, ids)
-        self._lists.append(Incidence(ptr, ids + np.int32(self._n_attributes)))
+        ids += np.int32(self._n_attributes)
+        self._lists.append(Incidence(ptr, ids))
         self._n_attributes += len(runs.keys)
 
     # ------------------------------------------------------------------ the local model
@@ -281,13 +283,15 @@ class LocalLikelihood:
     def _local_design(self, nota: bool) -> tuple[Design, np.ndarray, np.ndarray]:
         """A sentence of one token for every instance; which instances are kept, and their weights."""
         design, there = self._design, self._instances
-        beside = self._lists[0]
-        for more in self._lists[1:]:
-            beside = beside.joined(more)
         keep, weights = np.arange(len(there.tokens)), there.weights
         if nota:
             keep, weights = _merge(design, there, self._lists[0], self.index.n_labels)
-        tokens = _taken(design.tokens, there.tokens[keep]).joined(_taken(beside, keep))
+        beside = self._lists.pop(0)
+        while self._lists:
+            beside = beside.joined(self._lists.pop(0))
+        if nota:
+            beside = beside.select(keep)
+        tokens = design.tokens.select(there.tokens[keep]).joined(beside)
         heads = None
         if design.heads is not None:
             of_token = np.ascontiguousarray(design.heads.of_token[there.tokens[keep]])
@@ -310,14 +314,6 @@ class LocalLikelihood:
 
 def _pair(first: np.ndarray, second: np.ndarray, L: int) -> np.ndarray:
     return np.where((first < 0) | (second < 0), -1, first * L + second)
-
-
-def _taken(lists: Incidence, which: np.ndarray) -> Incidence:
-    """The lists of the given numbers, in that order."""
-    lengths = np.diff(lists.ptr)[which]
-    ptr = np.concatenate([[0], np.cumsum(lengths)])
-    place = np.repeat(lists.ptr[which] - ptr[:-1], lengths) + np.arange(ptr[-1])
-    return Incidence(ptr, lists.ids[place], lists.values[place] if lists.values.size else lists.values)
 
 
 def _merge(design: Design, there: Instances, observed: Incidence, L: int) -> tuple[np.ndarray, np.ndarray]:

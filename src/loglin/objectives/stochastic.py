@@ -95,7 +95,7 @@ class StochasticLearner:
     @property
     def text(self) -> Sentences:
         """The sentences as kernels read them, without heads."""
-        return self.criterion.text._replace(tokens=self.scorer.tokens)
+        return self.criterion.text_of(self.scorer.tokens)
 
     def _allowed_bits(self) -> np.ndarray:
         """Labels that each row of the table has weights for, as bits (rows, width / 8)."""

@@ -16,7 +16,7 @@ from loglin.errors import LoglinError
 from loglin.optimize.bounds import LowerBound
 from loglin.optimize.descent import Goal
 from loglin.optimize.lbfgs import minimize
-from loglin.optimize.objective import HasCurvature, HasLearner, HasParts, Learner
+from loglin.optimize.objective import HasCurvature, HasLearner, HasParts
 from loglin.optimize.penalties import Penalized, Penalties, absolute, shortest, single_threaded
 from loglin.optimize.record import LIMIT, Result, Stop, StopTraining, limit
 from loglin.optimize.rescaling import Rescaled, units
@@ -46,13 +46,12 @@ def fit_weights(make: Make, penalties: Penalties, run: Run, start: np.ndarray | 
             scales = units(objective, penalties.l2) if run.scaled else None
         cold = weights is not None or scales is not None or getattr(objective, "starts_cold", False)
         if run.warm_start and not cold and isinstance(objective, HasLearner):
-            learner = objective.learner(run.seed)
-            if learner is not None:
-                weights, known, asked = _warm_start(objective, learner, penalties, run)
+            learned, near, asked = _warm_start(objective, penalties, run)
+            if learned is not None:
                 if asked:
-                    return Result(weights, _value(objective, weights, penalties), asked, False, [], 1)
-                power = NEAR_POWER if learner.near else FAR_POWER
-                del learner
+                    return Result(learned, _value(objective, learned, penalties), asked, False, [], 1)
+                weights, known = _no_worse_than_zero(objective, learned, penalties)
+                power = NEAR_POWER if near else FAR_POWER
         weights = np.zeros(objective.n_features) if weights is None else weights
         most = min(most, run.max_iter) - (len(reporter.iterations) - first)
         last = number == len(phases) - 1
@@ -133,10 +132,14 @@ def _minimize(
     return result
 
 
-def _warm_start(
-    objective: Any, learner: Learner, penalties: Penalties, run: Run
-) -> tuple[np.ndarray, tuple[float, np.ndarray] | None, Stop | None]:
-    """The weights after the stochastic epochs, or zero if those are no worse; value and gradient; a Stop asked for."""
+def _warm_start(objective: Any, penalties: Penalties, run: Run) -> tuple[np.ndarray | None, bool, Stop | None]:
+    """The weights after the stochastic epochs, None if there are none; whether they are near; a Stop asked for.
+
+    What learns is gone on return: passes over all of the data have room of their own.
+    """
+    learner = objective.learner(run.seed)
+    if learner is None:
+        return None, False, None
     reporter, stage = run.reporter, run.reporter.stage()
     try:
         weights = stage.outcome
@@ -144,15 +147,22 @@ def _warm_start(
             weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol, stage)
             stage.end(weights)
     except StopTraining as request:
-        return learner.get(), None, request.stop
+        return learner.get(), learner.near, request.stop
+    return weights, learner.near, None
+
+
+def _no_worse_than_zero(
+    objective: Any, weights: np.ndarray, penalties: Penalties
+) -> tuple[np.ndarray, tuple[float, np.ndarray] | None]:
+    """The weights with value and gradient, or zero if those are no worse."""
     value, gradient = Penalized(objective, shortest(penalties.l2))(weights)
     # a convex function is above its tangent, and the penalty above its own by ½ Σ l2·w²: that may prove f(0) > f(w)
     drop = float(single_threaded("i,i", penalties.l2, 0.5 * weights**2) - single_threaded("i,i", gradient, weights))
     sure = getattr(objective, "convex", False) and not np.any(penalties.l1) and drop > 0
     zero = np.zeros_like(weights)
     if not sure and not value + absolute(penalties.l1, weights) < _value(objective, zero, penalties):
-        return zero, None, None
-    return weights, (value, gradient), None
+        return zero, None
+    return weights, (value, gradient)
 
 
 def _value(objective: Any, weights: np.ndarray, penalties: Penalties) -> float:
