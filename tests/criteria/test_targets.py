@@ -52,6 +52,7 @@ def test_base_models(extended):
     assert f1(extended, "m-estimation", 10, base="uniform") == pytest.approx(67.66, abs=1)
 
 
+@pytest.mark.full
 def test_memm_that_looks_ahead_and_one_that_does_not(data, extended):
     assert f1(extended, "memm", 1) == pytest.approx(93.8, abs=0.3)
     blind = np_chunks.Features(data, np_chunks.extended(look_ahead=False))

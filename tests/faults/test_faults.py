@@ -10,7 +10,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "command", [["run.py", "--kills", "12", "--signals", "12", "--seed", "3"], ["checkpoints.py", "--kills", "10"]]
+    "command", [["run.py", "--kills", "6", "--signals", "6", "--seed", "3"], ["checkpoints.py", "--kills", "5"]]
 )
 def test_a_few_faults(command):
     script, *options = command

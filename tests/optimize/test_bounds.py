@@ -16,7 +16,7 @@ from loglin.features.extract import TemplateExtractor
 from loglin.features.index import build_index
 from loglin.features.read import read_templates
 from loglin.kernels.bundle import best_mixture
-from loglin.objectives import stochastic
+from loglin.objectives import dual
 from loglin.objectives.likelihood import ConditionalLikelihood
 from loglin.optimize.bounds import Certificate, LowerBound, likely
 from loglin.optimize.penalties import Penalized, Penalties
@@ -166,7 +166,7 @@ def test_dual_ascent_where_steps_have_features_of_their_own(l1):
 
 
 def test_dual_ascent_with_room_for_some_label_bigrams_only(problem, monkeypatch):
-    monkeypatch.setattr(stochastic, "ROOM_FOR_PAIRS", 120 * 5)
+    monkeypatch.setattr(dual, "ROOM_FOR_PAIRS", 120 * 5)
     criterion = problem(np.float64)
     n = criterion.n_features
     weights = criterion.learner(0).warm_start(np.zeros(n), np.ones(n))
@@ -177,7 +177,7 @@ def test_dual_ascent_with_room_for_some_label_bigrams_only(problem, monkeypatch)
 @pytest.mark.parametrize("room", [120 * 5, 120 * 12, 10**6])
 def test_dual_ascent_learns_label_trigrams(room, monkeypatch):
     """Near the optimum of second order, with room for all label n-grams of a sentence or for some."""
-    monkeypatch.setattr(stochastic, "ROOM_FOR_PAIRS", room)
+    monkeypatch.setattr(dual, "ROOM_FOR_PAIRS", room)
     make = chain_problem(generate(120, 3), order=2)
     criterion, n = make(), make().n_features
     weights = criterion.learner(0).warm_start(np.zeros(n), np.ones(n), tol=1e-4)

@@ -17,8 +17,9 @@ from loglin.corpus.columns import concatenate
 from loglin.corpus.conll import FORMAT
 from loglin.corpus.shards import WorkFolder, cut, files_source, memory_of, sources
 from loglin.features.counting import Run, merged
-from loglin.objectives import distributed, sums
+from loglin.objectives import distributed, part_learners, sums
 from loglin.objectives.sums import Sums, total
+from loglin.optimize.record import StopTraining
 from support.errors import refused_with_remedy
 from support.shell import refusal, run
 
@@ -95,7 +96,7 @@ def same_features(one, other):
 )
 def test_shards_are_the_corpus(data, small, how):
     folder, found = data
-    how = {"template": TEMPLATE, "tol": 1e-8, "dtype": "float64", "threads": 1, **how}
+    how = {"template": TEMPLATE, "tol": 1e-9, "dtype": "float64", "threads": 1, **how}
     X, y = [[w for w, _ in s] for s in found], [[y for _, y in s] for s in found]
     whole = Tagger(**how).fit(X, y).model_
     model = Tagger(**how).fit(f"{folder}/data/*", work_dir=folder / "work").model_
@@ -105,6 +106,50 @@ def test_shards_are_the_corpus(data, small, how):
     assert model.weights == pytest.approx(whole.weights, abs=2e-3)
     assert (model.record["tokens"], model.record["sentences"]) == (sum(map(len, X)), len(X))
     assert not list((folder / "work").glob("objective-*"))
+
+
+@pytest.mark.parametrize("how", [{}, {"order": 2}, {"criterion": "memm"}, {"l1": 0.2}], ids=str)
+def test_ways_to_begin_end_at_the_same_optimum(data, small, how, monkeypatch):
+    """Dual ascent from shard to shard begins nearer than the average of shards, both far below zero weights."""
+    folder, found = data
+    how = {"template": TEMPLATE, "tol": 1e-8, "threads": 1, **how}
+    values: dict[str, list[float]] = {"ascent": [], "average": []}
+    models = {}
+    for name, met in values.items():
+        monkeypatch.setattr(part_learners, "FEW", 4 if name == "ascent" else 0)
+        tagger = Tagger(**how, callbacks=[lambda iteration, met=met: met.append(iteration.value)])
+        models[name] = tagger.fit(f"{folder}/data/*", work_dir=folder / "work").model_
+    zero = sum(len(s) for s in found) * np.log(3)
+    best = models["ascent"].record["objective"]
+    assert models["average"].record["objective"] == pytest.approx(best, rel=1e-6)
+    assert values["average"][0] < zero
+    if "l1" in how:  # averaged in both cases
+        assert values["ascent"] == values["average"]
+    else:
+        assert values["ascent"][0] - best < 0.5 * (values["average"][0] - best)
+        assert values["ascent"][0] < 1.05 * best
+
+
+def test_a_stop_while_it_begins_keeps_what_was_learned(data, small, monkeypatch):
+    folder, _ = data
+    begin, stopped = part_learners.PartLearner.warm_start, []
+
+    def stop(epoch, loss):
+        stopped.append(epoch)
+        if len(stopped) == 40:
+            raise StopTraining("enough")
+
+    def begun(self, l1, l2, report, tol, stage=None):
+        with pytest.raises(StopTraining):
+            begin(self, l1, l2, stop, tol)
+        assert 0 < self.whole(self.get())[0] < self.whole(np.zeros(len(l2)))[0]
+        assert not list((folder / "work").glob("*-lists"))
+        return begin(self, l1, l2, report, tol, stage)
+
+    monkeypatch.setattr(part_learners.PartLearner, "warm_start", begun)
+    (folder / "data" / "c.txt").write_text("\n")
+    assert Tagger(template=TEMPLATE).fit(f"{folder}/data/*", work_dir=folder / "work").model_.record["converged"]
+    assert len(stopped) == 40
 
 
 def test_partial_labels_and_sentences_that_can_be_read_again(data, small):

@@ -18,7 +18,8 @@ from loglin.features.index import FeatureIndex
 from loglin.features.scoring import Scorer
 from loglin.kernels import gradient as gradient_kernels
 from loglin.kernels.rows import padded
-from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps, Tokens
+from loglin.kernels.second import lay_out
+from loglin.kernels.sentences import Exponentials, Labels, Parameters, Residuals, Sentences, Steps, Tokens, Trigrams
 from loglin.kernels.steps import list_cells
 from loglin.threads import CHUNKS, Threads, chunks_by_size
 
@@ -192,3 +193,11 @@ class ChainCriterion(ABC):
 
         ``x`` are the weights in this criterion's precision, already in the scorer's table.
         """
+
+
+def new_trigrams(log: np.ndarray, longest: int, width: int, dtype: np.dtype) -> Trigrams:
+    """Label trigrams (L, L, L) laid out for ``kernels.second``, with room for sentences of up to ``longest`` tokens."""
+    with np.errstate(over="ignore"):
+        C, CT = lay_out(np.exp(log), width, dtype)
+    A, G = (np.zeros((longest * (len(C) // len(log)), width), dtype) for _ in range(2))
+    return Trigrams(C, CT, log, np.zeros_like(C), A, G)

@@ -39,6 +39,7 @@ class Workers:
     def __init__(self, client: Any):
         self.client, self.moved, self._number = client, 0, itertools.count()
         _require_same_versions(client)
+        self.at_once = sum(client.nthreads().values())
 
     def map(self, function: Callable[[Any], Any], items: Sequence) -> Iterator:
         for future in self._of_parts(function, items):

@@ -16,9 +16,9 @@ from loglin.kernels import local as local_kernels
 from loglin.kernels.independent import SQUARES, losses_and_slopes
 from loglin.kernels.sentences import Parameters
 from loglin.kernels.whole import LIKELIHOOD, whole_sentences
-from loglin.objectives.chain import ChainCriterion
+from loglin.objectives.chain import ChainCriterion, new_trigrams
 from loglin.objectives.decisions import HALF, TokenDecisions
-from loglin.objectives.stochastic import StochasticLearner, new_trigrams
+from loglin.objectives.stochastic import StochasticLearner
 
 MANY = 1000  # labels: from here on independent decisions are not passed over as chains, which take labels²
 BLOCK = 1 << 20  # scores at a time

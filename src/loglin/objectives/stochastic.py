@@ -16,12 +16,11 @@ import numpy as np
 from loglin.features.design import Design
 from loglin.features.scoring import Scorer
 from loglin.kernels import stochastic as kernels
-from loglin.kernels.ascent import Dual, Raw, Single, ascend, count_single, put_single_first
 from loglin.kernels.gradient import fill_table
 from loglin.kernels.perceptron import Learned, perceptron_epoch
-from loglin.kernels.second import lay_out
-from loglin.kernels.sentences import Exponentials, Parameters, Sentences, Trigrams
+from loglin.kernels.sentences import Exponentials, Parameters, Sentences
 from loglin.kernels.vectors import dot
+from loglin.objectives.dual import MOST_EPOCHS, DualAscent, has_ended
 from loglin.optimize.checkpoint import Stage
 from loglin.optimize.penalties import shortest
 from loglin.optimize.reporter import Reporter
@@ -32,14 +31,7 @@ if TYPE_CHECKING:
 BLOCKS = 16  # the penalty is applied so often per epoch of gradient descent
 SAMPLE_TOKENS = 12_000  # on which the step size is searched
 FALLING_STEPS = (1.0, 1.0, 0.8, 0.56, 0.4, 0.24)  # of gradient descent, by epoch
-DUAL_EPOCHS, MOST_EPOCHS = 14.0, 40.0  # of dual ascent; more than the first if an epoch makes the gap much smaller
-FULL_ROUNDS, EVERY = 2, 4  # the first rounds visit all sentences, then every fourth
-HARD = 0.5  # of the mean gap: sentences with a smaller one are left out of the other rounds
-QUICK = 0.6  # what an epoch beyond DUAL_EPOCHS must leave of the gap at most
-ENOUGH = 4.0  # times tol: a sum of gaps, relative to the objective, that ends dual ascent; it is 3 to 5 times the truth
 LONGEST_CUT = 2.0  # l1/l2 in dual ascent: a smaller l2 is taken as larger, else weights would rise from zero too late
-ROOM_FOR_PAIRS = 60_000_000  # numbers that dual ascent may keep for transitions
-ROOM_FOR_COUNTS = 1 << 26  # bytes that it may take to count features by token and label
 
 
 @dataclass(frozen=True)
@@ -60,16 +52,23 @@ class StochasticLearner:
     near = True
 
     def __init__(self, criterion: ConditionalLikelihood, seed: int = 0):
-        self.criterion, design = criterion, criterion.design
-        self.index, self.dtype = criterion.index, criterion.dtype
-        unfolded = Design(design.offsets, design.unfolded(), design.bigrams, design.n_attributes, 0)
-        self.scorer = Scorer(unfolded, self.index, self.dtype.type, criterion.threads, trains=False)
-        self.table = self.scorer.table
+        self.criterion, self.index, self.dtype = criterion, criterion.index, criterion.dtype
         self.weights = np.zeros(self.index.n_features, self.dtype)
         self.order = criterion.order
         self.rng = np.random.default_rng(seed)
-        lengths = np.diff(design.offsets)
-        self.sentences = np.flatnonzero(lengths > 0)
+        self.sentences = np.flatnonzero(np.diff(criterion.design.offsets) > 0)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The features of every token, those of heads and vectors unfolded."""
+        design = self.criterion.design
+        unfolded = Design(design.offsets, design.unfolded(), design.bigrams, design.n_attributes, 0)
+        return Scorer(unfolded, self.index, self.dtype.type, self.criterion.threads, trains=False)
+
+    @property
+    def table(self) -> np.ndarray:
+        """Weights of all rows."""
+        return self.scorer.table
 
     @cached_property
     def T(self) -> np.ndarray:
@@ -250,77 +249,23 @@ class StochasticLearner:
         self, strength: float, l1: float, report: Callable[[int, float], None], tol: float, stage: Stage
     ) -> None:
         """Rounds of dual ascent, most of them over the hard sentences alone, until the gap is small or time is up."""
-        design, grams = self.criterion.design, len(self.index.pairs) + len(self.index.triples)
-        lengths = np.diff(design.offsets)
-        kept = min(grams, ROOM_FOR_PAIRS // max(design.n_sentences, 1))
-        known = self.known._replace(pairs=self._by_frequency())
-        residuals = self.criterion.residuals  # a pass over all sentences will fill it anew
-        residuals[:] = 0
-        dual = Dual(
-            residuals,
-            np.zeros((design.n_sentences, kept), self.dtype),
-            np.zeros(len(self.text.steps.cell_pairs), self.dtype),
-            np.full(design.n_sentences, np.inf, np.float32),
-            np.zeros(grams, self.dtype),
-        )
-        table, single_weights, T, cube = (
-            np.zeros_like(part if l1 else part[:0]) for part in (self.table, self.weights, self.T, self.cube)
-        )
-        raw = Raw(table, single_weights, T, cube, l1 / strength)
-        second = None
-        arrays: tuple[np.ndarray, ...] = (*dual, table, single_weights, T, cube)  # for a checkpoint, beside the weights
-        if self.order == 2:
-            second = new_trigrams(self.cube, self.criterion.longest, self.scorer.width, self.dtype)
-            arrays = *arrays, second.log, second.C, second.CT
-        exponentials, text, visited, number = self.exponentials(), self.text, 0.0, 0
-        single = self._single()
+        ascent, visited, number = DualAscent(self, strength, l1), 0.0, 0
         last = 0.0, np.inf  # epochs and gap after the last round over all sentences
         if stage.state is not None:
             visited, number, last = (stage.state[name] for name in ("visited", "number", "last"))
-        stage.resume(lambda state: self.restore(state, *arrays))
+        stage.resume(lambda state: self.restore(state, *ascent.arrays))
         while visited < MOST_EPOCHS:
-            stage.save(self.state(*arrays) | {"visited": visited, "number": number, "last": last})
-            order = self.sentences
-            if number >= FULL_ROUNDS and number % EVERY:
-                order = order[dual.gaps[order] > HARD * dual.gaps[order].mean()]
-            visits, whole = self.rng.permutation(order), len(order) == len(self.sentences)
-            loss, _ = ascend(visits, text, known, single, self.parameters, raw, exponentials, second, dual, strength)
-            visited += lengths[order].sum() / design.n_tokens
-            number += 1
+            stage.save(self.state(*ascent.arrays) | {"visited": visited, "number": number, "last": last})
+            order = ascent.order(number)
+            loss, share = ascent.round(order)
+            visited, number = visited + share, number + 1
             report(number, loss)
-            if not whole:
+            if len(order) < len(self.sentences):
                 continue
-            gap = float(dual.gaps[self.sentences].sum())
-            slow = gap > last[1] * QUICK ** (visited - last[0])
-            if gap < ENOUGH * tol * (loss + self.penalty(strength, l1)) or (visited >= DUAL_EPOCHS and slow):
+            if has_ended(ascent.gap, tol * (loss + self.penalty(strength, l1)), visited, last):
                 break
-            last = visited, gap
+            last = visited, ascent.gap
         self.criterion.epochs += visited
-
-    def _by_frequency(self) -> np.ndarray:
-        """Numbers of the label bigrams, those first that occur most often: (L, L), −1 for none."""
-        codes, L = self.criterion.gold.codes.astype(np.int64), self.index.n_labels
-        certain = (codes[:-1] >= 0) & (codes[1:] >= 0)
-        counts = np.bincount(codes[:-1][certain] * L + codes[1:][certain], minlength=L * L)
-        numbers = np.full(L * L, -1, np.int32)
-        numbers[self.index.pairs[np.argsort(-counts[self.index.pairs], kind="stable")]] = np.arange(
-            len(self.index.pairs)
-        )
-        return numbers.reshape(L, L)
-
-    def _single(self) -> Single:
-        """Put the features of every token first that occur once in its sentence, and return where they end."""
-        tokens, offsets, n = self.scorer.tokens, self.criterion.design.offsets, self.criterion.design.n_tokens
-        single = Single(np.empty(n, np.int64), np.empty(n, np.int64), np.zeros((0, self.scorer.width), np.uint8))
-        rows = tokens.row_ptr, tokens.row_ids, tokens.entry_labels[:0], tokens.row_values
-        put_single_first(offsets, *rows, np.full(len(self.table), -1), single.rows)
-        entries = tokens.entry_ptr, tokens.entry_ids, tokens.entry_labels, tokens.entry_values
-        put_single_first(offsets, *entries, np.full(len(self.weights), -1), single.entries)
-        most = (single.rows - tokens.row_ptr[:-1] + single.entries - tokens.entry_ptr[:-1]).max(initial=0)
-        if not tokens.row_values.size and most < 256 and n * self.scorer.width <= ROOM_FOR_COUNTS:
-            single = single._replace(counts=np.zeros((n, self.scorer.width), np.uint8))
-            count_single(tokens, single, self.known.rows)
-        return single
 
     def penalty(self, l2: float, l1: float) -> float:
         """½·l2·‖w‖² + l1·Σ|w| of the weights as they are."""
@@ -421,14 +366,6 @@ class StochasticLearner:
             if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break
         return learned()
-
-
-def new_trigrams(log: np.ndarray, longest: int, width: int, dtype: np.dtype) -> Trigrams:
-    """Label trigrams (L, L, L) laid out for ``kernels.second``, with room for sentences of up to ``longest`` tokens."""
-    with np.errstate(over="ignore"):
-        C, CT = lay_out(np.exp(log), width, dtype)
-    A, G = (np.zeros((longest * (len(C) // len(log)), width), dtype) for _ in range(2))
-    return Trigrams(C, CT, log, np.zeros_like(C), A, G)
 
 
 def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:

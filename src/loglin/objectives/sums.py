@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from loglin.corpus.stored import StoredFile, read_ahead
 from loglin.kernels.vectors import add_at
 from loglin.optimize.objective import HasCurvature, HasLearner
 from loglin.optimize.rows import Room
+
+if TYPE_CHECKING:
+    from loglin.objectives.part_learners import PartLearner
 
 GROUP, FAN = 4, 16  # neighboring parts that are added first, and sums that are added to one of the next level
 
@@ -100,6 +102,7 @@ class Engine(Protocol):
         """Threads of a part."""
 
     is_here: bool  # whether it is this process
+    at_once: int  # how many parts are computed at the same time
 
     def map(self, function: Callable[[Any], Any], items: Sequence) -> Iterator:
         """function(item) of every item, in their order."""
@@ -114,7 +117,7 @@ class Engine(Protocol):
 class InOrder:
     """One part after the other in this process, the next one read ahead."""
 
-    is_here = True
+    is_here, at_once = True, 1
 
     def __init__(self, threads: int | None = None):
         self.threads = threads
@@ -172,7 +175,7 @@ class Facts(NamedTuple):
             bool(getattr(objective, "convex", False)),
             bool(getattr(objective, "nonnegative", True)),
             isinstance(objective, HasCurvature),
-            isinstance(objective, HasLearner),
+            isinstance(objective, HasLearner) and not getattr(objective, "starts_cold", False),
             of_values is not None,
             tokens,
         )
@@ -219,64 +222,9 @@ class CurvedSum(Sum):
 
 
 class LearningSum(CurvedSum):
-    def learner(self, seed: int = 0) -> MixedLearner | None:
-        """What finds weights to begin with, every part by itself; None where parts have none."""
+    def learner(self, seed: int = 0) -> PartLearner | None:
+        """What finds weights to begin with; None where parts have none."""
+        from loglin.objectives.part_learners import PartLearner
+
         objective, _ = self.files[0].load()
-        return None if objective.learner(seed) is None else MixedLearner(self, seed)
-
-
-class MixedLearner:
-    """A warm start on every part by itself, whose weights are averaged (Mann et al. 2009), by how sure each is of them.
-
-    Σ over a part ≈ its share of Σ over all, so a part learns with its share of the penalty. Near its optimum w_p the
-    part's objective is about ½ Σ_i c_pi·(w_i − w_pi)², c_p its curvature with its share of the penalty, and the sum of
-    these is least at w = Σ_p c_p·w_p / Σ_p c_p; of features that a part lacks c_p is the penalty's share and w_p = 0.
-    That comes less near than a warm start of the whole (``near``). L-BFGS on all parts goes on from there and alone
-    decides convergence: with a convex objective it ends at the same optimum as from anywhere else.
-    """
-
-    order = 1
-    near = False
-
-    def __init__(self, whole: Sum, seed: int):
-        self.whole, self.seed = whole, seed
-
-    def warm_start(
-        self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float, stage: Any = None
-    ) -> np.ndarray:
-        """Weights near the optimum of the penalized sum; a checkpoint keeps them, but nothing of the way to them."""
-        whole, n = self.whole, self.whole.n_features
-        tokens = sum(part.tokens for part in whole.parts)
-        how: dict[str, Any] = {
-            "l1": l1 if l1.any() else None,
-            "shares": {part.file.path: part.tokens / max(tokens, 1) for part in whole.parts},
-            "seed": self.seed,
-            "tol": tol,
-            "report": report if whole.engine.is_here else None,
-        }
-        given = np.concatenate([l2, np.zeros(n)])  # the sums have two numbers for every feature
-        found = whole.engine.total(partial(learned, **how), whole.files, given).numbers
-        return found[:n] / np.maximum(l2 + found[n:], 1e-300)
-
-    def get(self) -> np.ndarray:
-        """Zero: what parts had learned when they were stopped is no average."""
-        return np.zeros(self.whole.n_features)
-
-
-def learned(
-    file: StoredFile,
-    l2: np.ndarray,
-    l1: np.ndarray | None,
-    shares: dict[str, float],
-    seed: int,
-    tol: float,
-    report: Callable | None,
-) -> Sums:
-    """c·w of a part's features, and behind those of all features its curvature without the penalty, c − share·l2."""
-    objective, places = file.load()
-    share, n = shares[file.path], len(l2) // 2
-    laplace = np.zeros(len(places)) if l1 is None else share * l1[places]
-    penalty = share * l2[places]
-    weights = objective.learner(seed).warm_start(laplace, penalty, report, tol)
-    curvature = objective.curvature(weights).astype(np.float64)
-    return Sums(0.0, np.concatenate([places, places + n]), np.concatenate([(penalty + curvature) * weights, curvature]))
+        return None if objective.learner(seed) is None else PartLearner(self, seed)
