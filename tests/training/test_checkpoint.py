@@ -163,11 +163,11 @@ def cut_off(monkeypatch: pytest.MonkeyPatch, file: Any, times: int = AHEAD, **gi
 
 def test_a_warm_start_goes_on_between_its_rounds(tmp_path, monkeypatch):
     """The state of dual ascent is in the file: the first rounds are not made again."""
-    from loglin.objectives import stochastic
+    from loglin.objectives import dual
 
     cut_off(monkeypatch, tmp_path / "state", times=4)
-    rounds, ascend = [], stochastic.ascend
-    monkeypatch.setattr(stochastic, "ascend", lambda *given: (rounds.append(1), ascend(*given))[1])
+    rounds, ascend = [], dual.ascend
+    monkeypatch.setattr(dual, "ascend", lambda *given: (rounds.append(1), ascend(*given))[1])
     tagged()(None)
     whole = len(rounds)
     rounds.clear()
