@@ -55,7 +55,7 @@ def test_in_other_processes(estimator, method, threads):
         pytest.skip("a new process knows nothing of threads here, and takes seconds: once is enough")
     here = answers(estimator)
     context = multiprocessing.get_context(method)
-    with ProcessPoolExecutor(2, context) as pool:
+    with ProcessPoolExecutor(1 if method == "spawn" else 2, context) as pool:
         assert list(pool.map(answers, [estimator, estimator], timeout=60)) == [here, here]
 
 

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parent.parent
 
 
+@pytest.mark.full
 def test_the_marked_tests_with_the_jit_off():
     others = sorted(set(TESTS.glob("*/test_*.py")) - {Path(__file__)})
     files = [str(path) for path in others if "mark.without_jit" in path.read_text()]

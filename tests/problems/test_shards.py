@@ -108,11 +108,11 @@ def test_shards_are_the_corpus(data, small, how):
     assert not list((folder / "work").glob("objective-*"))
 
 
-@pytest.mark.parametrize("how", [{}, {"order": 2}, {"criterion": "memm"}, {"l1": 0.2}], ids=str)
+@pytest.mark.parametrize("how", [{}, {"order": 2}, {"l1": 0.2, "tol": 1e-4}], ids=str)
 def test_ways_to_begin_end_at_the_same_optimum(data, small, how, monkeypatch):
     """Dual ascent from shard to shard begins nearer than the average of shards, both far below zero weights."""
     folder, found = data
-    how = {"template": TEMPLATE, "tol": 1e-8, "threads": 1, **how}
+    how = {"template": TEMPLATE, "tol": 1e-7, "threads": 1, **how}
     values: dict[str, list[float]] = {"ascent": [], "average": []}
     models = {}
     for name, met in values.items():
@@ -121,7 +121,7 @@ def test_ways_to_begin_end_at_the_same_optimum(data, small, how, monkeypatch):
         models[name] = tagger.fit(f"{folder}/data/*", work_dir=folder / "work").model_
     zero = sum(len(s) for s in found) * np.log(3)
     best = models["ascent"].record["objective"]
-    assert models["average"].record["objective"] == pytest.approx(best, rel=1e-6)
+    assert models["average"].record["objective"] == pytest.approx(best, rel=how["tol"])
     assert values["average"][0] < zero
     if "l1" in how:  # averaged in both cases
         assert values["ascent"] == values["average"]
