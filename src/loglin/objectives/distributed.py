@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import platform
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,7 +38,8 @@ class Workers:
     threads: int | None = 1  # of a part: a worker has as many threads as parts that it computes at once
 
     def __init__(self, client: Any):
-        self.client, self.moved, self._number = client, 0, itertools.count()
+        self.client, self._number = client, itertools.count()
+        self.moved, self.seconds = 0, 0.0  # bytes, and the time that sums took with what was sent for them
         _require_same_versions(client)
         self.at_once = sum(client.nthreads().values())
 
@@ -46,6 +48,7 @@ class Workers:
             yield self._result(future)
 
     def total(self, function: Callable[[StoredFile, np.ndarray], Sums], files: Sequence, weights: np.ndarray) -> Total:
+        began = time.perf_counter()
         given = self._submit(np.asarray, weights)  # a task, not scattered data: it is made again if its worker dies
         workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
         groups = [files[i : i + GROUP] for i in range(0, len(files), GROUP)]
@@ -59,11 +62,12 @@ class Workers:
         found = self._result(level[0])
         places = 0 if isinstance(found.places, slice) else found.places.nbytes
         self.moved += workers * weights.nbytes + places + found.numbers.nbytes
+        self.seconds += time.perf_counter() - began
         return total([found], len(weights))
 
     def about(self) -> dict[str, Any]:
         workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
-        return {"workers": workers, "bytes_moved": self.moved}
+        return {"workers": workers, "bytes_moved": self.moved, "worker_seconds": round(self.seconds, 3)}
 
     def _of_parts(self, function: Callable, items: Sequence, *given: Any) -> list[Any]:
         """A task for each part; the same worker has neighboring parts, and has them in every pass."""
