@@ -233,8 +233,8 @@ def part_shared(given: argparse.Namespace) -> tuple[list[dict], list[str]]:
     faster, apart = sides[1]["computing"] / sides[2]["computing"], max(relative(s, sides[0]) for s in sides)
     lines += [
         f"\nTwo workers compute a sum in {sides[2]['computing']:.3f} s, one in {sides[1]['computing']:.3f}: "
-        f"{faster:.2f} times as fast; at least 1.6: {HOLDS[faster >= 1.6]}. With the optimizer, which is where the user "
-        f"is, a pass is {sides[1]['pass'] / sides[2]['pass']:.2f} times as fast. "
+        f"{faster:.2f} times as fast; at least 1.6: {HOLDS[faster >= 1.6]}. With the optimizer, where the user is, "
+        f"a pass is {sides[1]['pass'] / sides[2]['pass']:.2f} times as fast. "
         f"{sides[3]['deaths']} workers were killed. Objectives differ from that in memory by at most {apart:.1e}; "
         f"at most 1e-6: {HOLDS[apart <= 1e-6]}. Tags of the test file are {'the same' if same else 'NOT the same'}. "
         f"A pass with two workers moves {sides[2]['moved'] / 1e6:.1f} MB.\n"

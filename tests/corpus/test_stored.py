@@ -22,6 +22,19 @@ def test_what_is_stored_is_loaded(tmp_path, at_once):
         assert found[name].dtype == value[name].dtype
 
 
+def test_changes_are_in_the_file_if_they_are_asked_for(tmp_path):
+    stored.store(tmp_path / "file", (np.zeros((3, 4)), np.ones(5, np.float32)), zeros=True)
+    for changes in (False, True):
+        zeros, ones = stored.load(tmp_path / "file", changes=changes)
+        assert not zeros.any()
+        assert np.array_equal(ones, np.ones(5))
+        zeros[1, 2], ones[3] = 7, 8
+        del zeros, ones
+    zeros, ones = stored.load(tmp_path / "file")
+    assert zeros[1, 2] == zeros.sum() == 7
+    assert ones[3] == 8
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [("numpy.testing._private.utils", "runstring"), ("loglin.corpus.output", "write_atomically"), ("os", "system")],

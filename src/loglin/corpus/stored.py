@@ -2,9 +2,9 @@
 
     | "LOGLIN1\n" | length of the rest of the head | head: pickle, sizes of arrays | arrays, each at a multiple of 64 |
 
-An array whose bytes are all zero, such as room for results, takes no space in the file. Arrays are mapped privately:
-what is written into them stays in this process and is gone with the object. Only classes of loglin and arrays of NumPy
-are made when a file is read; a file that names any function else is refused.
+An array whose bytes are all zero, such as room for results, takes no space in the file. Arrays are mapped privately,
+unless changes are asked for: what is written into them stays in this process and is gone with the object. Only classes
+of loglin and arrays of NumPy are made when a file is read; a file that names any function else is refused.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ _ALLOWED = {
 }
 
 
-def store(path: str | os.PathLike, value: Any) -> None:
-    """Write an object; on a full disk nothing of it is left."""
+def store(path: str | os.PathLike, value: Any, zeros: bool = False) -> None:
+    """Write an object, arrays of zeros too if ``zeros``; on a full disk nothing of it is left."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     views = [buffer.raw() for buffer in buffers]
-    sizes = [(len(view), _is_zero(view)) for view in views]
+    sizes = [(len(view), not zeros and _is_zero(view)) for view in views]
 
     def pieces() -> Iterator[bytes | memoryview]:
         described = json.dumps({"pickle": len(head), "arrays": sizes}).encode()
@@ -68,12 +68,15 @@ def store(path: str | os.PathLike, value: Any) -> None:
     write_atomically(path, pieces())
 
 
-def load(path: str | os.PathLike, at_once: bool = True) -> Any:
-    """The object that ``store`` wrote, its arrays mapped, ``at_once`` or when they are looked at."""
+def load(path: str | os.PathLike, at_once: bool = True, changes: bool = False) -> Any:
+    """The object that ``store`` wrote, its arrays mapped, ``at_once`` or when they are looked at.
+
+    With ``changes`` what is written into its arrays, those of zeros too if they were stored, is in the file at once.
+    """
     try:
-        with open(path, "rb") as stream:
+        with open(path, "r+b" if changes else "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
-            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_WRITE if changes else mmap.ACCESS_COPY)
     except OSError as error:
         raise LoglinError(f"cannot read {path}: {error.strerror or error}; {_AGAIN}") from error
     except ValueError:

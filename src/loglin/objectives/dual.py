@@ -13,7 +13,6 @@ import numpy as np
 
 from loglin.kernels.ascent import Dual, Raw, Single, ascend, count_single, put_single_first
 from loglin.objectives.chain import new_trigrams
-from loglin.optimize.rows import Room
 
 if TYPE_CHECKING:
     from loglin.objectives.stochastic import StochasticLearner
@@ -44,9 +43,8 @@ class DualAscent:
         self._single = single or single_first(learner)
         self._known = learner.known._replace(pairs=_by_frequency(learner))
         if dual is None:
-            residuals = criterion.residuals  # a pass over all sentences will fill it anew
-            residuals[:] = 0
-            dual = new_dual(learner, Room())._replace(tokens=residuals)
+            criterion.residuals[:] = 0  # a pass over all sentences will fill them anew
+            dual = new_dual(learner, criterion.residuals)
         self.dual = dual
         weights = learner.table, learner.weights, learner.T, learner.cube
         table, single_weights, T, cube = (np.zeros_like(part if l1 else part[:0]) for part in weights)
@@ -91,16 +89,18 @@ def has_ended(gap: float, goal: float, visited: float, last: tuple[float, float]
     return gap < ENOUGH * goal or (visited >= EPOCHS and slow)
 
 
-def new_dual(learner: StochasticLearner, room: Room) -> Dual:
-    """Zero weights' shares of all sentences, none of which was visited."""
+def new_dual(learner: StochasticLearner, tokens: np.ndarray) -> Dual:
+    """No share of the weights is any sentence's yet; ``tokens`` are zeros, as many as the features of tokens need."""
     design, index, dtype = learner.criterion.design, learner.index, learner.dtype
     grams = len(index.pairs) + len(index.triples)
     kept = min(grams, ROOM_FOR_PAIRS // max(design.n_sentences, 1))
-    tokens = room.rows(design.n_tokens, learner.scorer.width, dtype)
-    pairs = room.rows(design.n_sentences, kept, dtype)
-    (steps,) = room.rows(1, len(learner.text.steps.cell_pairs), dtype)
-    gaps = np.full(design.n_sentences, np.inf, np.float32)
-    return Dual(tokens, pairs, steps, gaps, np.zeros(grams, dtype))
+    return Dual(
+        tokens,
+        np.zeros((design.n_sentences, kept), dtype),
+        np.zeros(len(learner.text.steps.cell_pairs), dtype),
+        np.full(design.n_sentences, np.inf, np.float32),
+        np.zeros(grams, dtype),
+    )
 
 
 def _by_frequency(learner: StochasticLearner) -> np.ndarray:

@@ -18,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from loglin.corpus.stored import StoredFile
-from loglin.kernels.ascent import Dual
+from loglin.corpus.stored import StoredFile, load, store
 from loglin.objectives.dual import MOST_EPOCHS, DualAscent, has_ended, new_dual, single_first
 from loglin.objectives.stochastic import StochasticLearner
 from loglin.objectives.sums import LearningSum, Sums
-from loglin.optimize.rows import Room, release
 
 FEW = 4  # parts at once: up to here going from part to part, one at a time, is quicker than more passes of L-BFGS
 ROUNDS = 2  # of dual ascent over a part before the next one is visited, all but the first over hard sentences
@@ -66,7 +64,7 @@ class PartLearner:
 
         The weights fit best the parts that were visited last; their mean over the last sweep fits all of them.
         """
-        parts = [_Part(file, strength, self.whole.room.folder) for file in self.whole.files]
+        parts = [_Part(file, strength) for file in self.whole.files]
         tokens = np.array([part.tokens for part in self.whole.parts], float)
         gaps, losses, shares = np.full(len(parts), np.inf), np.zeros(len(parts)), np.zeros(len(parts))
         rng, visited, sweep, last = np.random.default_rng(self.seed), 0.0, 0, (0.0, np.inf)
@@ -110,12 +108,11 @@ class PartLearner:
 
 
 class _Part:
-    """What dual ascent knows of a part between visits: lists of features and the dual, both on disk."""
+    """A part that dual ascent visits; between visits its lists of features and its dual are in files."""
 
-    def __init__(self, file: StoredFile, strength: float, folder: str | None):
-        self.file, self.strength, self.room = file, strength, Room(folder)
-        self.lists: StoredFile | None = None
-        self.dual: Dual | None = None
+    def __init__(self, file: StoredFile, strength: float):
+        self.file, self.strength, self.begun = file, strength, False
+        self.lists, self.dual = f"{file.path}-lists", f"{file.path}-dual"
 
     def visit(self, weights: np.ndarray, seed: Sequence[int], pause: Callable[[], None]) -> tuple[float, float, float]:
         """Move the weights by a few rounds: the gap that is left, the losses met first, the epochs that it was."""
@@ -124,29 +121,27 @@ class _Part:
         if not len(learner.sentences):
             return 0.0, 0.0, 1.0
         learner.rng = np.random.default_rng(seed)
-        if self.lists is None or self.dual is None:
-            single = single_first(learner)
-            self.lists = StoredFile.write(f"{self.file.path}-lists", (learner.scorer, single))
-            self.dual = new_dual(learner, self.room)
-        else:
-            learner.scorer, single = self.lists.load()
+        if not self.begun:
+            store(self.lists, (learner.scorer, single_first(learner)))
+            tokens = np.zeros((learner.criterion.design.n_tokens, learner.scorer.width), learner.dtype)
+            store(self.dual, new_dual(learner, tokens), zeros=True)
+            self.begun = True
+        learner.scorer, single = load(self.lists)
         learner.reset(weights[places])
-        ascent = DualAscent(learner, self.strength, 0.0, single, self.dual)
+        ascent = DualAscent(learner, self.strength, 0.0, single, load(self.dual, changes=True))
         losses, visited = 0.0, 0.0
         for number in range(ROUNDS):
             met, share = ascent.round(ascent.hard() if number else learner.sentences)
             losses, visited = losses if number else met, visited + share
             pause()
         weights[places] = learner.get()
-        for array in (self.dual.tokens, self.dual.grams, self.dual.steps):
-            release(array)
         return ascent.gap, losses, visited
 
     def close(self) -> None:
-        """Remove what stands in the work folder under a name."""
-        if self.lists is not None:
+        """Remove the files."""
+        for path in (self.lists, self.dual):
             with suppress(OSError):
-                os.remove(self.lists.path)
+                os.remove(path)
 
 
 def learned(
