@@ -46,6 +46,16 @@ def test_train_tag_and_eval(folder, monkeypatch):
     assert "a typed sentence has not" in refusal("inspect", "m.model", "--explain", "w1 w2")
 
 
+def test_train_on_shards(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    told = ("train.txt", "--vectors", "train.npy", "--tol", "1e-9", "--json")
+    whole = json.loads(run("train", *told, "-o", str(tmp_path / "whole.model")))
+    parts = json.loads(run("train", *told, "--work-dir", str(tmp_path / "work"), "-o", str(tmp_path / "parts.model")))
+    assert parts["objective"] == pytest.approx(whole["objective"], rel=1e-6)
+    several = refusal("train", "t*.txt", *told[1:], "-o", str(tmp_path / "x.model"))
+    assert "--vectors are those of one file" in several
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

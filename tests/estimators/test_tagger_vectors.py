@@ -176,8 +176,6 @@ def test_wrong_vectors_are_one_sentence(tagger, vectors, message):
 def test_vectors_where_there_must_be_none():
     with pytest.raises(LoglinError, match="trained without vectors"):
         Tagger().fit(X, Y).predict(X_NEW, V_NEW)
-    with pytest.raises(LoglinError, match="shards take no vectors"):
-        Tagger().fit("nothing.txt", vectors=V)
     with pytest.raises(LoglinError, match="vector_l2"):
         Tagger(vector_l2=-1).fit(X, Y, vectors=V)
     with pytest.raises(LoglinError, match="the vectors of dev"):

@@ -95,9 +95,7 @@ def test_wrong_templates_are_one_sentence(template, message):
         Tagger(template=template, embeddings={"v": TABLE}).fit(X, Y)
 
 
-def test_shards_and_criteria_that_count_refuse_them(tmp_path):
+def test_criteria_that_count_refuse_them():
     tagger = Tagger(template="U:%x[0,0]\nU1:%vector[0,0,v]\nB\n", embeddings={"v": TABLE})
-    with pytest.raises(LoglinError, match="shards take no vectors"):
-        tagger.fit(X, Y, work_dir=tmp_path)
     with pytest.raises(LoglinError, match="does not learn from vectors"):
         tagger.set_params(criterion="hmm").fit(X, Y)

@@ -32,6 +32,8 @@ WORDS, LABELS = [w for s in X for w in s], [label for s in Y for label in s]
 DICTS = [{"word": w, "first": w[0], "length": len(w) / 2} for w in WORDS]
 LINES = [" ".join(s) for s in X]
 WEIGHTS = np.linspace(0.5, 2, len(X))
+VECTORS = np.random.default_rng(1).normal((0, 1, 5, 0), size=(len(WORDS), 4))
+TABLE = {"v": {w: np.random.default_rng(n).normal(size=3) for n, w in enumerate(sorted(set(WORDS))) if n % 5}}
 
 
 def features(sentence):
@@ -50,6 +52,9 @@ CASES = {
     "dictionary": (lambda: Tagger(dictionary=4, **TIGHT), (X, Y), {}),
     "weights": (lambda: Tagger(label_weights={"A": 2.0}, **TIGHT), (X, Y), {"sample_weight": WEIGHTS}),
     "piecewise": (lambda: Tagger("piecewise", **TIGHT), (X, Y), {"sample_weight": WEIGHTS}),
+    "vectors": (lambda: Tagger(**TIGHT), (X, Y), {"vectors": VECTORS}),
+    "scaled vectors": (lambda: Tagger("memm", vector_scale=True, vector_l2=0.3, **TIGHT), (X, Y), {"vectors": VECTORS}),
+    "tables": (lambda: Tagger(template="U:%x[0,0]\nU1:%vector[1,0,v]\nB\n", embeddings=TABLE, **TIGHT), (X, Y), {}),
     "classes": (lambda: MaxEnt(), (DICTS, LABELS), {"sample_weight": np.linspace(0.5, 2, len(WORDS))}),
     "margin": (lambda: MaxEnt("margin"), (DICTS, LABELS), {}),
     "squares": (lambda: MaxEnt("least-squares"), (DICTS, LABELS), {}),
@@ -100,6 +105,13 @@ def test_trees_in_parts(criterion, tmp_path):
     check_the_same(TREES[criterion], (given,), more, tmp_path / "work")
 
 
+def test_a_folder_of_other_vectors_is_not_used_again(tmp_path):
+    first, second = (
+        Tagger(max_iter=5).fit(X, Y, vectors=given, work_dir=tmp_path / "work").model_ for given in (VECTORS, -VECTORS)
+    )
+    assert not np.array_equal(first.weights, second.weights)
+
+
 def test_a_prepared_folder_is_used_again(tmp_path):
     def fit(l2):
         return MaxEnt(l2=l2, max_iter=3).fit(DICTS, LABELS, work_dir=tmp_path / "work")
@@ -121,6 +133,7 @@ def test_workers_give_the_same_bits(tmp_path, monkeypatch):
             (lambda: LanguageModel(max_iter=5), (LINES,), {}),
             (lambda: Parser("piecewise", max_iter=5), (given,), {}),
             (lambda: Tagger("piecewise", max_iter=5), (X, Y), {"sample_weight": WEIGHTS}),
+            (lambda: Tagger(max_iter=5), (X, Y), {"vectors": VECTORS}),
         ):
             here = make().fit(*data, **more, work_dir=tmp_path / "here")
             there = make().fit(*data, **more, work_dir=tmp_path / "there", client=client)

@@ -130,8 +130,8 @@ def train_command(data, output, as_json, **given) -> None:
     start = _start(given["start"])
     shared.load_kernels()
     seconds, trials = {"start": time.perf_counter() - began}, None
-    sharded = _is_sharded(data, given)
-    text = _read_shards(data, given, grid) if sharded else _read(data, tagger, given)
+    piecewise = _is_read_piecewise(data, given, grid)
+    text = _read_shards(data, given) if piecewise else _read(data, tagger, given)
     default = _default_template(tagger, text)
     tagger.dev = _held_out(tagger, text, given)
     seconds["read"] = time.perf_counter() - began - seconds["start"]
@@ -211,22 +211,26 @@ class Shards:
     about: Mapping[str, Any]  # names of columns
 
 
-def _is_sharded(data: str, given: dict) -> bool:
+def _is_read_piecewise(data: str, given: dict, grid: Any) -> bool:
+    """Whether training is shard by shard, and DATA may be too large for memory; with vectors it is read as a whole."""
     from loglin.corpus.shards import is_several
 
-    return is_several(data) or any(given[name] is not None for name in ("work_dir", "memory", "workers", "scheduler"))
+    several = is_several(data)
+    if not several and all(given[name] is None for name in ("work_dir", "memory", "workers", "scheduler")):
+        return False
+    if grid or given["unlabeled"]:
+        raise LoglinError("shards take neither --grid nor --unlabeled; leave them out, or train in memory")
+    if several and given["vectors"]:
+        raise LoglinError(f"--vectors are those of one file, but {data} may be several; join them into one")
+    return not given["vectors"]
 
 
-def _read_shards(data: str, given: dict, grid: Any) -> Shards | LabeledText:
+def _read_shards(data: str, given: dict) -> Shards | LabeledText:
     """The source of shards, of which one piece is read to see its columns; attributes are read as a whole."""
     from loglin.corpus.formats import detected
     from loglin.corpus.shards import files_source, memory_of
     from loglin.corpus.tagged import read_attributes
 
-    if grid or given["unlabeled"] or given["vectors"]:
-        raise LoglinError(
-            "shards take neither --grid nor --unlabeled nor --vectors; leave them out, or train in memory"
-        )
     memory_of(given["memory"])
     how = {
         name: given[name]

@@ -249,13 +249,11 @@ class Tagger(WithCriterion, FittedTagger):
         run = self._new_run(chosen)
         start = getattr(start, "model_", start)
         if are_shards(X, y, work_dir, memory, client):
-            if vectors is not None:
-                raise LoglinError("shards take no vectors; leave them out, or train in memory")
             if sample_weight is not None:
                 sample_weight = numbers_of(sample_weight)  # type: ignore[assignment]
             with (
-                holding_out(self, X_dev, y_dev),
-                sharded_problem(self, X, y, sample_weight, work_dir, memory, client) as problem,
+                holding_out(self, X_dev, y_dev, None, vectors_dev),
+                sharded_problem(self, X, y, sample_weight, vectors, work_dir, memory, client) as problem,
             ):
                 return self._trained(problem, chosen, run, start)
         X, y, names = sentences_and_labels(X, y, Names.of(columns, None, sentence))

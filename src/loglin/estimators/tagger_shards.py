@@ -43,6 +43,7 @@ def sharded_problem(
     X: Any,
     y: Any,
     sample_weight: Any,
+    vectors: Any,
     work_dir: str | os.PathLike | None,
     memory: int | str | None,
     client: Any,
@@ -50,10 +51,9 @@ def sharded_problem(
     """The problem of a corpus in shards; what is only needed while it is trained on is removed at the end."""
     chosen = tagger.chosen_criterion()
     _check(tagger, chosen)
-    if _is_whole(tagger, X, sample_weight):
-        with shared(
-            problem_of(tagger, *_whole(X, y, tagger), sample_weight), chosen, tagger.optimizer, work_dir, memory, client
-        ) as problem:
+    if vectors is not None or _is_whole(tagger, X, sample_weight):
+        whole = problem_of(tagger, *_whole(X, y, tagger), sample_weight, vectors)
+        with shared(whole, chosen, tagger.optimizer, work_dir, memory, client) as problem:
             yield problem
         return
     source = _source(X, y, tagger)
@@ -82,7 +82,7 @@ def _check(tagger: Tagger, chosen: Any) -> None:
 
 def _is_whole(tagger: Tagger, X: Any, sample_weight: Any) -> bool:
     """Whether the problem is made in memory and then shared out: only templates of words are read piece by piece."""
-    if tagger.features is not None or tagger.dictionary or sample_weight is not None:
+    if tagger.features is not None or tagger.dictionary or tagger.embeddings or sample_weight is not None:
         return True
     if isinstance(X, Source | Corpus | str | os.PathLike | Iterator):
         return False

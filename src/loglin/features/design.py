@@ -129,6 +129,13 @@ class Vectors:
             self.first, self.rows, (tokens if self.of_token is None else self.of_token[tokens]).astype(np.int32)
         )
 
+    def between(self, first: int, last: int) -> Vectors:
+        """The vectors of consecutive tokens, and no others."""
+        if self.of_token is None:
+            return Vectors(self.first, self.rows[first:last])
+        used, of_token = np.unique(self.of_token[first:last], return_inverse=True)
+        return Vectors(self.first, self.rows[used], of_token.astype(np.int32))
+
     def lists(self, n_tokens: int) -> Incidence:
         """The same as lists of attributes, which take many times the memory and time."""
         ids = np.tile(np.arange(self.first, self.first + self.size, dtype=np.int32), n_tokens)

@@ -166,6 +166,7 @@ class Facts(NamedTuple):
     learns: bool
     weighted: bool  # its attributes have values other than 1
     tokens: int
+    memory: int  # numbers that L-BFGS should remember at least: steps times features
 
     @classmethod
     def of(cls, file: StoredFile, objective: Any, tokens: int) -> Facts:
@@ -178,6 +179,7 @@ class Facts(NamedTuple):
             isinstance(objective, HasLearner) and not getattr(objective, "starts_cold", False),
             of_values is not None,
             tokens,
+            getattr(objective, "memory", 0) * getattr(objective, "n_features", 0),
         )
 
 
@@ -196,6 +198,7 @@ class Sum:
         self.files = [part.file for part in parts]
         self.convex = all(part.convex for part in parts)
         self.nonnegative = all(part.nonnegative for part in parts)
+        self.memory = min((part.memory for part in parts), default=0) // max(n_features, 1)
         self.evaluations = 0
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:

@@ -20,7 +20,6 @@ import numpy as np
 from loglin.corpus.labels import Choices, Gold, LabelSets
 from loglin.corpus.shards import WorkFolder
 from loglin.corpus.stored import StoredFile
-from loglin.errors import LoglinError
 from loglin.features.design import Design, Heads, Incidence
 from loglin.features.index import FeatureIndex
 from loglin.objectives.sums import Engine, Facts, Share, Sum, summed
@@ -92,6 +91,8 @@ def localized(design: Design, index: FeatureIndex) -> tuple[Design, FeatureIndex
     used = np.zeros(design.n_attributes, bool)
     for some in ids:
         used[some] = True
+    for vectors in design.vectors:
+        used[vectors.attributes] = True
     used_bigrams = np.zeros(design.n_bigram_attributes, bool)
     used_bigrams[design.bigrams.ids] = True
     numbers, bigram_numbers = ((np.cumsum(u) - 1).astype(np.int32) for u in (used, used_bigrams))
@@ -107,6 +108,7 @@ def localized(design: Design, index: FeatureIndex) -> tuple[Design, FeatureIndex
         int(used.sum()),
         int(used_bigrams.sum()),
         None if heads is None else Heads(heads.of_token, renumbered(heads.attributes, numbers)),
+        vectors=tuple(replace(vectors, first=int(numbers[vectors.first])) for vectors in design.vectors),
     )
     return local, own, places.astype(np.uint32)
 
@@ -141,8 +143,6 @@ def ranges(lengths: np.ndarray, tokens: int) -> Iterator[tuple[int, int]]:
 def pieces_of_chains(problem: ChainProblem, tokens: int) -> Iterator[Part]:
     """Sentences of a problem, with the attributes that they have."""
     design, index = problem.design, problem.index
-    if design.vectors:
-        raise LoglinError("shards take no vectors; leave them out, or train without a work folder and workers")
     for begin, end in ranges(np.diff(design.offsets), tokens):
         first, last = (int(t) for t in design.offsets[[begin, end]])
         local, own, places = localized(between(design, begin, end), index)
@@ -173,6 +173,7 @@ def between(design: Design, begin: int, end: int) -> Design:
         design.n_attributes,
         design.n_bigram_attributes,
         heads,
+        vectors=tuple(vectors.between(first, last) for vectors in design.vectors),
     )
 
 
