@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from loglin.kernels.ascent import Dual, Raw, Single, ascend, count_single, put_single_first
+from loglin.kernels.gradient import fill_table
 from loglin.objectives.chain import new_trigrams
 
 if TYPE_CHECKING:
@@ -56,6 +57,29 @@ class DualAscent:
             self.arrays = *self.arrays, self._second.log, self._second.C, self._second.CT
         self._exponentials, self._text = learner.exponentials(), learner.text
         self._lengths = np.diff(criterion.design.offsets)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """−1/λ times the sum of what all sentences contribute: the weights, or with an l1 those before they are cut."""
+        learner, raw = self.learner, self._raw
+        if not raw.threshold:
+            return learner.get()
+        found = learner.get((raw.table, raw.weights, raw.T))
+        if learner.order == 2:
+            learner.index.split(found)[3][:] = raw.cube.reshape(-1)[learner.index.triples]
+        return found
+
+    def go_on_from(self, shares: np.ndarray) -> None:
+        """Take what was ``shares`` before; the learner has the weights that follow from it."""
+        raw, index = self._raw, self.learner.index
+        if not raw.threshold:
+            return
+        row_of, numbers = self.learner.scorer.row_of, shares.astype(raw.weights.dtype)
+        fill_table(0, len(row_of), index.ptr, index.labels, row_of, numbers, raw.table)
+        raw.weights[:] = numbers
+        if len(index.pairs):
+            raw.T[:, : index.n_labels] = index.transitions(shares)
+        raw.cube[:] = self.learner.criterion.log_trigrams(shares)
 
     @property
     def gap(self) -> float:

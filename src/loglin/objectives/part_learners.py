@@ -20,7 +20,7 @@ import numpy as np
 
 from loglin.corpus.stored import StoredFile, load, store
 from loglin.objectives.dual import MOST_EPOCHS, DualAscent, has_ended, new_dual, single_first
-from loglin.objectives.stochastic import StochasticLearner
+from loglin.objectives.stochastic import StochasticLearner, strength_of_ascent
 from loglin.objectives.sums import LearningSum, Sums
 
 FEW = 4  # parts at once: up to here going from part to part, one at a time, is quicker than more passes of L-BFGS
@@ -45,10 +45,10 @@ class PartLearner:
         self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float, stage: Any = None
     ) -> np.ndarray:
         """Weights near the optimum of the penalized sum; a checkpoint keeps them, but nothing of the way to them."""
-        alike = len(l2) and l2[0] > 0 and np.all(l2 == l2[0]) and not l1.any()
-        if alike and self.whole.engine.at_once <= FEW and self._ascends():
+        strength = strength_of_ascent(l1, l2)
+        if strength > 0 and self.whole.engine.at_once <= FEW and self._ascends():
             self.near = True
-            self._ascend(float(l2[0]), report or (lambda epoch, loss: None), tol)
+            self._ascend(strength, float(l1[0]), report or (lambda epoch, loss: None), tol)
         else:
             self._average(l1, l2, report, tol)
         found = self._weights
@@ -59,32 +59,34 @@ class PartLearner:
         objective, _ = self.whole.files[0].load(at_once=False)
         return isinstance(objective.learner(self.seed), StochasticLearner)
 
-    def _ascend(self, strength: float, report: Callable, tol: float) -> None:
+    def _ascend(self, strength: float, l1: float, report: Callable, tol: float) -> None:
         """Sweeps over the parts, in each a few rounds of dual ascent over one after the other with the same weights.
 
         The weights fit best the parts that were visited last; their mean over the last sweep fits all of them.
         """
-        parts = [_Part(file, strength) for file in self.whole.files]
+        parts = [_Part(file, strength, l1) for file in self.whole.files]
         tokens = np.array([part.tokens for part in self.whole.parts], float)
-        gaps, losses, shares = np.full(len(parts), np.inf), np.zeros(len(parts)), np.zeros(len(parts))
+        gaps, losses, epochs = np.full(len(parts), np.inf), np.zeros(len(parts)), np.zeros(len(parts))
         rng, visited, sweep, last = np.random.default_rng(self.seed), 0.0, 0, (0.0, np.inf)
-        weights = mean = self._weights = np.zeros(self.whole.n_features)
+        shares = mean = np.zeros(self.whole.n_features)
         try:
             while visited < MOST_EPOCHS:
-                mean = np.zeros(len(weights))
+                mean = np.zeros(len(shares))
                 for k in rng.permutation(len(parts)).tolist():
                     seed = (self.seed, sweep, k)
-                    gaps[k], losses[k], shares[k] = parts[k].visit(weights, seed, lambda: report(0, np.nan))
-                    mean += weights / len(parts)
-                visited, sweep = visited + float(shares @ tokens) / max(tokens.sum(), 1.0), sweep + 1
-                objective = losses.sum() + 0.5 * strength * float(weights @ weights)
+                    gaps[k], losses[k], epochs[k] = parts[k].visit(shares, seed, lambda: report(0, np.nan))
+                    mean += shares / len(parts)
+                visited, sweep = visited + float(epochs @ tokens) / max(tokens.sum(), 1.0), sweep + 1
+                weights = cut_off(shares, l1 / strength)
+                objective = losses.sum() + 0.5 * strength * float(weights @ weights) + l1 * float(np.abs(weights).sum())
                 if has_ended(gaps.sum(), tol * objective, visited, last):
                     break
                 last = visited, gaps.sum()
         finally:
+            self._weights = cut_off(shares, l1 / strength)
             for part in parts:
                 part.close()
-        self._weights = mean
+        self._weights = cut_off(mean, l1 / strength)
 
     def _average(self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float) -> None:
         """Weights of the parts, each learned with its share of the penalty, by how sure each part is of them.
@@ -110,12 +112,12 @@ class PartLearner:
 class _Part:
     """A part that dual ascent visits; between visits its lists of features and its dual are in files."""
 
-    def __init__(self, file: StoredFile, strength: float):
-        self.file, self.strength, self.begun = file, strength, False
+    def __init__(self, file: StoredFile, strength: float, l1: float):
+        self.file, self.strength, self.l1, self.begun = file, strength, l1, False
         self.lists, self.dual = f"{file.path}-lists", f"{file.path}-dual"
 
-    def visit(self, weights: np.ndarray, seed: Sequence[int], pause: Callable[[], None]) -> tuple[float, float, float]:
-        """Move the weights by a few rounds: the gap that is left, the losses met first, the epochs that it was."""
+    def visit(self, shares: np.ndarray, seed: Sequence[int], pause: Callable[[], None]) -> tuple[float, float, float]:
+        """A few rounds, which move ``shares``: the gap that is left, the losses met first, the epochs that it was."""
         objective, places = self.file.load(at_once=False)
         learner = objective.learner(0)
         if not len(learner.sentences):
@@ -127,14 +129,16 @@ class _Part:
             store(self.dual, new_dual(learner, tokens), zeros=True)
             self.begun = True
         learner.scorer, single = load(self.lists)
-        learner.reset(weights[places])
-        ascent = DualAscent(learner, self.strength, 0.0, single, load(self.dual, changes=True))
+        own = shares[places]
+        learner.reset(cut_off(own, self.l1 / self.strength))
+        ascent = DualAscent(learner, self.strength, self.l1, single, load(self.dual, changes=True))
+        ascent.go_on_from(own)
         losses, visited = 0.0, 0.0
         for number in range(ROUNDS):
             met, share = ascent.round(ascent.hard() if number else learner.sentences)
             losses, visited = losses if number else met, visited + share
             pause()
-        weights[places] = learner.get()
+        shares[places] = ascent.shares
         return ascent.gap, losses, visited
 
     def close(self) -> None:
@@ -142,6 +146,11 @@ class _Part:
         for path in (self.lists, self.dual):
             with suppress(OSError):
                 os.remove(path)
+
+
+def cut_off(shares: np.ndarray, threshold: float) -> np.ndarray:
+    """Weights nearer to zero by the threshold, or zero (kernels/ascent.py)."""
+    return np.sign(shares) * np.maximum(np.abs(shares) - threshold, 0.0) if threshold else shares
 
 
 def learned(

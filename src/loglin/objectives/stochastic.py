@@ -217,8 +217,7 @@ class StochasticLearner:
         if len(self.sentences) < 2:
             return self.get()
         report = report or (lambda epoch, loss: None)
-        alike = len(l2) and np.all(l2 == l2[0]) and np.all(l1 == l1[0])
-        strength = max(float(l2[0]), float(l1[0]) / LONGEST_CUT) if alike else 0.0
+        strength = strength_of_ascent(l1, l2)
         if strength > 0:
             self.ascend_dual(strength, float(l1[0]), report, tol, stage)
         else:
@@ -366,6 +365,12 @@ class StochasticLearner:
             if (report is not None and report(epoch + 1, int(mistakes), learned)) or mistakes == 0:
                 break
         return learned()
+
+
+def strength_of_ascent(l1: np.ndarray, l2: np.ndarray) -> float:
+    """The l2 of dual ascent; 0 where there is none or penalties differ."""
+    alike = len(l2) and np.all(l2 == l2[0]) and np.all(l1 == l1[0])
+    return max(float(l2[0]), float(l1[0]) / LONGEST_CUT) if alike else 0.0
 
 
 def _first(strength: np.ndarray, ptr: np.ndarray) -> np.ndarray:
