@@ -155,6 +155,22 @@ def test_dual_ascent_with_hardly_an_l2():
         assert here - best.value < 0.2 * (zero - best.value)
 
 
+@pytest.mark.parametrize("l1", [0.2, 1.0])
+def test_an_l1_alone_ends_near_the_optimum(l1):
+    """Its bound is weak, so gains and one-sided slopes decide, and what is said is no less than the truth."""
+    lines = generate(300, 3)
+    X, y = [[t for t, _ in line] for line in lines], [[label for _, label in line] for line in lines]
+    template = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nB\n"
+    found = Tagger(template=template, l1=l1, l2=0).fit(X, y).model_.record
+    best = Tagger(template=template, l1=l1, l2=0, tol=1e-9, max_iter=3000, dtype="float64").fit(X, y).model_.record
+    assert found["converged"]
+    assert found["iterations"] < 300
+    above = found["objective"] / best["objective"] - 1
+    assert above < 1e-3
+    assert above <= found["certificate"]["estimated"] + 1e-6
+    assert above <= found["certificate"]["proved"]
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.1])
 def test_dual_ascent_where_steps_have_features_of_their_own(l1):
     """Label bigrams crossed with words."""

@@ -84,6 +84,7 @@ class LowerBound:
         self.l1, self.l2 = penalties
         self.room = room or Room()
         self.has_l1 = bool(np.any(self.l1))
+        self.is_weak = bool(np.any(self.l2 == 0))  # where there is no l2 the loss's own bound, 0, takes a large share
         self.strengths = shortest(self.l2)
         self.best = -math.inf
         self.seen = 0

@@ -13,7 +13,7 @@ from one orthant to another, and directions learn from gradients of the smooth p
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -32,6 +32,7 @@ Steps = Generator[np.ndarray, tuple, Outcome]  # yields weights, is sent (value,
 WINDOW = 4  # iterations over which a gain is measured
 SLOWEST = 0.5  # share of a window's gain that the next is expected to bring at least, however fast it began
 CAUTION = 0.1  # of tol, where a bound exists but proves too little: a small penalty makes it loose, and gains slow
+SLOW = 0.01  # of tol, under an l1 alone, where gains fall slowest: what they promise may be a hundredth of the truth
 LOOSER = 2.0  # times what is usual: a bound that proves less than that contradicts small gains
 ROUNDING = {4: 1e-5, 8: 1e-9}  # of the value, by bytes a number: what cannot be told from nothing
 
@@ -103,26 +104,30 @@ class Goal:
     diagonal: np.ndarray | None = None  # h, a guess of the Hessian's diagonal with the penalty's part
     certify: bool = False  # only a bound below tol itself will do
     named: float | None = None  # the tol that the user gave, for messages
+    l1: np.ndarray | None = None
     more_precise: bool = False  # a run in higher precision follows: what rounding hides is not for this one to judge
 
     def judge(self, values: list[float], point: Point) -> Certificate:
         """What is known of the distance to the optimum."""
         value, bound = values[-1], self.bound
-        if bound is not None and np.isfinite(bound.best):
-            proved = bound.gap(value)
-            if proved < 1:
-                return Certificate(proved, likely(proved), "a lower bound of the optimum")
+        gap = bound.gap(value) if bound is not None and np.isfinite(bound.best) else 1.0
+        proved = gap if gap < 1 else None
+        if proved is not None and not bound.is_weak:  # type: ignore[union-attr]
+            return Certificate(proved, likely(proved), "a lower bound of the optimum")
         left, scaled = improvement_left(values), self.scaled_gradient(value, point)
         if left is None or scaled is None:
-            return Certificate(None, None, "how far the optimum is cannot be told")
+            return Certificate(proved, None, "how far the optimum is cannot be told")
         share = max(left / max(abs(value), 1e-300), scaled)
-        return Certificate(None, share, "the last gains and the gradient in scaled variables")
+        if proved is not None:
+            share = min(share / SLOW, likely(proved))
+        return Certificate(proved, share, "the last gains and the gradient in scaled variables")
 
     def scaled_gradient(self, value: float, point: Point) -> float | None:
         """½ Σ g²/h relative to the value: what a step in every direction by itself would gain; None if h is unknown."""
         if self.diagonal is None:
             return None
-        gain = 0.5 * float(np.sum(np.square(point.gradient, dtype=np.float64) / self.diagonal))
+        slope = point.gradient if self.l1 is None else one_sided(point.w, point.gradient, self.l1)
+        gain = 0.5 * float(np.sum(np.square(slope, dtype=np.float64) / self.diagonal))
         return gain / max(abs(value), 1e-300)
 
     def reached(self, values: list[float], point: Point, tol: float | None = None) -> Stop | None:
@@ -131,10 +136,11 @@ class Goal:
         proved = self.bound.gap(values[-1]) if self.bound is not None else np.inf
         if (proved if self.certify else likely(proved)) <= tol:
             return converged(f"{self.judge(values, point)}" + (f" ({told})" if tol == self.tol else ""))
-        loose = LOOSER * tol < likely(proved) and proved < 1
+        weak = self.bound is None or self.bound.is_weak
+        loose = LOOSER * tol < likely(proved) and proved < 1 and not weak
         if self.certify or loose or (self.bound is not None and self.diagonal is None):
             return None
-        tol *= 1.0 if self.bound is None else CAUTION
+        tol *= 1.0 if self.bound is None else SLOW if self.bound.is_weak else CAUTION
         left, scaled = improvement_left(values), self.scaled_gradient(values[-1], point)
         if left is None or not left < tol * abs(values[-1]) or (scaled is not None and scaled >= 2 * tol):
             return None
@@ -142,6 +148,13 @@ class Goal:
             return converged(f"{self.judge(values, point)}; the last gains and the gradient promise less than {told}")
         sure = "" if scaled is None else ", which the gradient in scaled variables confirms"
         return converged(f"{_gains(left, values[-1])}{sure} ({told})")
+
+
+def one_sided(w: np.ndarray, g: np.ndarray, l1: np.ndarray) -> np.ndarray:
+    """The steepest one-sided slope under an L1 penalty: at w = 0, g ± l1 where that is a descent, else 0."""
+    right, left = g + l1, g - l1
+    at_zero = np.where(right < 0, right, np.where(left > 0, left, 0.0))
+    return np.where(w > 0, right, np.where(w < 0, left, at_zero))
 
 
 class Descent:
@@ -161,7 +174,7 @@ class Descent:
     ):
         self.direction, self.first_point = direction, first
         self.l1 = None if np.all(np.asarray(l1) == 0) else np.broadcast_to(l1, start.shape)
-        self.goal, self.gradient_tol = goal or Goal(tol), gradient_tol
+        self.goal, self.gradient_tol = replace(goal or Goal(tol), l1=self.l1), gradient_tol
         self.evaluations = 0
         self.reporter = reporter or Reporter()
         self.first = len(self.reporter.iterations)
@@ -280,13 +293,8 @@ class Descent:
         return value if self.l1 is None else value + absolute(self.l1, w), gradient
 
     def pseudo_gradient(self) -> np.ndarray:
-        """The steepest one-sided slope: at w = 0, g ± l1 where that is a descent, else 0."""
-        w, g = self.here.w, self.here.gradient
-        if self.l1 is None:
-            return g
-        right, left = g + self.l1, g - self.l1
-        at_zero = np.where(right < 0, right, np.where(left > 0, left, 0.0))
-        return np.where(w > 0, right, np.where(w < 0, left, at_zero))
+        """The gradient, with an L1 penalty the steepest one-sided slope."""
+        return self.here.gradient if self.l1 is None else one_sided(self.here.w, self.here.gradient, self.l1)
 
     def advance(self, slope: np.ndarray) -> Steps[bool]:
         """Make one iteration: direction, line search, learning; returns False if no step lowers the value."""
