@@ -108,7 +108,9 @@ def test_shards_are_the_corpus(data, small, how):
     assert not list((folder / "work").glob("objective-*"))
 
 
-@pytest.mark.parametrize("how", [{}, {"order": 2}, {"l1": 0.2, "tol": 1e-4}, {"l1": 0.2, "order": 2, "tol": 1e-4}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{}, {"order": 2}, {"l1": 0.2, "tol": 1e-4}, {"l1": 0.2, "order": 2, "tol": 1e-4}], ids=str
+)
 def test_ways_to_begin_end_at_the_same_optimum(data, small, how, monkeypatch):
     """Dual ascent from shard to shard begins nearer than the average of shards, both far below zero weights."""
     folder, found = data
