@@ -19,6 +19,7 @@ from loglin.corpus.shards import WorkFolder, cut, files_source, memory_of, sourc
 from loglin.features.counting import Run, merged
 from loglin.objectives import distributed, part_learners, sums
 from loglin.objectives.sums import Sums, total
+from loglin.optimize.checkpoint import Checkpoint
 from loglin.optimize.record import StopTraining
 from support.errors import refused_with_remedy
 from support.shell import refusal, run
@@ -217,6 +218,29 @@ def test_workers_give_the_same_bits_whoever_dies(data, small):
             assert 1 <= model.record["workers"] <= n
             assert model.record["bytes_moved"] > 0
             assert bool(kills) == (n == 2)
+
+
+def test_a_training_on_shards_goes_on_where_it_was_cut_off(data, small, monkeypatch):
+    """Behind the warm start, whose outcome the checkpoint has: the same weights to the last bit."""
+    folder, _ = data
+
+    def fit(checkpoint):
+        how = {"template": TEMPLATE, "tol": 1e-7, "checkpoint": checkpoint, "checkpoint_every": 0}
+        return Tagger(**how).fit(f"{folder}/data/*", work_dir=folder / "w").model_
+
+    write, written = Checkpoint.write, []
+
+    def then_crash(self, running):
+        write(self, running)
+        written.append(1)
+        if len(written) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "write", then_crash)
+    with pytest.raises(KeyboardInterrupt):
+        fit(folder / "state")
+    assert (folder / "state").exists()
+    assert np.array_equal(fit(folder / "state").weights, fit(None).weights)
 
 
 @pytest.mark.full

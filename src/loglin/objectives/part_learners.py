@@ -34,30 +34,29 @@ class PartLearner:
 
     def __init__(self, whole: LearningSum, seed: int):
         self.whole, self.seed = whole, seed
-        self.near = False
         self._weights = np.zeros(whole.n_features)
 
     def get(self) -> np.ndarray:
         """What was learned so far; zero where parts learn apart, as no average is known yet."""
         return self._weights
 
+    def comes_near(self, l1: np.ndarray, l2: np.ndarray) -> bool:
+        """Whether dual ascent goes from part to part: all must learn by it, with the same penalties for all weights."""
+        if self.whole.engine.at_once > FEW or not strength_of_ascent(l1, l2) > 0:
+            return False
+        objective, _ = self.whole.files[0].load(at_once=False)
+        return isinstance(objective.learner(self.seed), StochasticLearner)
+
     def warm_start(
         self, l1: np.ndarray, l2: np.ndarray, report: Callable | None, tol: float, stage: Any = None
     ) -> np.ndarray:
         """Weights near the optimum of the penalized sum; a checkpoint keeps them, but nothing of the way to them."""
-        strength = strength_of_ascent(l1, l2)
-        if strength > 0 and self.whole.engine.at_once <= FEW and self._ascends():
-            self.near = True
-            self._ascend(strength, float(l1[0]), report or (lambda epoch, loss: None), tol)
+        if self.comes_near(l1, l2):
+            self._ascend(strength_of_ascent(l1, l2), float(l1[0]), report or (lambda epoch, loss: None), tol)
         else:
             self._average(l1, l2, report, tol)
         found = self._weights
         return found if np.isfinite(found).all() else np.zeros_like(found)
-
-    def _ascends(self) -> bool:
-        """Whether all parts learn by dual ascent."""
-        objective, _ = self.whole.files[0].load(at_once=False)
-        return isinstance(objective.learner(self.seed), StochasticLearner)
 
     def _ascend(self, strength: float, l1: float, report: Callable, tol: float) -> None:
         """Sweeps over the parts, in each a few rounds of dual ascent over one after the other with the same weights.

@@ -140,15 +140,15 @@ def _warm_start(objective: Any, penalties: Penalties, run: Run) -> tuple[np.ndar
     learner = objective.learner(run.seed)
     if learner is None:
         return None, False, None
-    reporter, stage = run.reporter, run.reporter.stage()
+    reporter, stage, near = run.reporter, run.reporter.stage(), learner.comes_near(penalties.l1, penalties.l2)
     try:
         weights = stage.outcome
         if not stage.ended:
             weights = learner.warm_start(*penalties, lambda epoch, loss: reporter.check(), run.tol, stage)
             stage.end(weights)
     except StopTraining as request:
-        return learner.get(), learner.near, request.stop
-    return weights, learner.near, None
+        return learner.get(), near, request.stop
+    return weights, near, None
 
 
 def _no_worse_than_zero(

@@ -91,7 +91,6 @@ class Learner(Protocol):
     """What learns weights from one example after the other."""
 
     order: int
-    near: bool  # whether a warm start ends near the optimum
 
     @property
     def arrays(self) -> Sequence[np.ndarray]: ...
@@ -115,6 +114,10 @@ class Learner(Protocol):
     def descent_epoch(
         self, step_at: Callable[[float], float], penalty: Any, block_done: Callable[[], None]
     ) -> float: ...
+
+    def comes_near(self, l1: np.ndarray, l2: np.ndarray) -> bool:
+        """Whether a warm start with these penalties ends near the optimum."""
+        ...
 
     def warm_start(
         self, l1: np.ndarray, l2: np.ndarray, report: Callable[[int, float], None], tol: float, stage: Stage
