@@ -243,6 +243,12 @@ def test_a_training_on_shards_goes_on_where_it_was_cut_off(data, small, monkeypa
     assert np.array_equal(fit(folder / "state").weights, fit(None).weights)
 
 
+@pytest.mark.parametrize("X", [[], [[], []]])
+def test_no_sentence_and_no_token_are_refused_as_in_memory(X, tmp_path):
+    for more in ({}, {"work_dir": tmp_path}, {"memory": "10MB"}):
+        refused_with_remedy(lambda more=more: Tagger().fit(X, X, **more), "there are no tokens to learn from")
+
+
 @pytest.mark.full
 def test_workers_killed_while_they_start_come_back(data, small):
     """Dask closes a worker's place for ever if none is in it 15 seconds after a death, unless it is told otherwise."""

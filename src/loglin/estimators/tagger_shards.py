@@ -128,7 +128,7 @@ def _source(X: Any, y: Any, tagger: Tagger) -> Source:
 def _pieces(X: Any, y: Any, tagger: Tagger) -> Iterator[Corpus]:
     """Sentences and labels as columns, the labels last."""
     pairs = itertools.zip_longest(X, y, fillvalue=_MISSING)
-    number = 0
+    number, found_any = 0, False
     while batch := list(itertools.islice(pairs, AT_ONCE)):
         if any(_MISSING is one or _MISSING is other for one, other in batch):
             raise LoglinError("there are more sentences than label sequences, or fewer; give as many")
@@ -145,7 +145,10 @@ def _pieces(X: Any, y: Any, tagger: Tagger) -> Iterator[Corpus]:
         corpus = from_sentences(sentences)
         if corpus.n_tokens:
             corpus.columns.append(encode_strings([label for found in labels for label in found]))
+            found_any = True
             yield corpus
+    if not found_any:
+        raise LoglinError("there are no tokens to learn from; give at least one sentence")
 
 
 _MISSING: Any = object()

@@ -153,7 +153,8 @@ class LowerBound:
         """A mixture of tangents, and the least that it proves."""
         slope, free = single_threaded("k,ki", shares.astype(self.planes.dtype), self.planes), self.l2 == 0
         if free.any():  # where there is no l2, the slope must not pass l1: the loss's own bound, 0, takes a share
-            most = float(np.min(self.l1[free] / np.maximum(np.abs(slope[free]), 1e-300), initial=1.0))
+            passing = free & (np.abs(slope) > self.l1)
+            most = float(np.min(self.l1[passing] / np.abs(slope[passing]), initial=1.0))
             shares, slope = most * shares, most * slope
         over = np.abs(slope) - self.l1
         moving = np.flatnonzero((over > 0) & ~free)
